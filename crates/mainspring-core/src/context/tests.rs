@@ -1,0 +1,90 @@
+use super::{Entered, Slot};
+use std::sync::Arc;
+
+thread_local! {
+    static SLOT: Slot<u32> = const { Slot::new() };
+    static OTHER: Slot<str> = const { Slot::new() };
+}
+
+fn current() -> Option<u32> {
+    SLOT.with(|slot| slot.with(|value| value.copied()))
+}
+
+// WITNESS: context.top-live
+#[test]
+fn guards_dropped_in_order_restore_what_was_before() {
+    let outer = Entered::new(&SLOT, Arc::new(1));
+    let inner = Entered::new(&SLOT, Arc::new(2));
+    assert_eq!(current(), Some(2));
+    drop(inner);
+    assert_eq!(current(), Some(1));
+    drop(outer);
+    assert_eq!(current(), None);
+}
+
+// WITNESS: context.top-live, context.alive
+#[test]
+fn guards_dropped_out_of_order_never_resurrect_a_dead_value() {
+    let first = Arc::new(1);
+    let outer = Entered::new(&SLOT, Arc::clone(&first));
+    let inner = Entered::new(&SLOT, Arc::new(2));
+    drop(outer);
+    assert_eq!(current(), Some(2));
+    drop(inner);
+    assert_eq!(current(), None);
+    assert_eq!(
+        Arc::strong_count(&first),
+        1,
+        "context.alive: the node was leaked"
+    );
+}
+
+// WITNESS: context.pinned
+#[test]
+fn value_looked_at_outlives_the_guard_dropped_inside_the_look() {
+    let value = Arc::new(7);
+    let mut guard = Some(Entered::new(&SLOT, Arc::clone(&value)));
+    SLOT.with(|slot| {
+        slot.with(|seen| {
+            guard.take();
+            assert!(SLOT.with(Slot::is_empty));
+            assert_eq!(seen, Some(&7));
+            assert_eq!(
+                Arc::strong_count(&value),
+                2,
+                "context.pinned: freed under a look"
+            );
+        });
+    });
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+// WITNESS: context.pinned
+#[test]
+fn look_that_panics_unpins() {
+    let value = Arc::new(7);
+    let guard = Entered::new(&SLOT, Arc::clone(&value));
+    let caught = std::panic::catch_unwind(|| SLOT.with(|slot| slot.with(|_| panic!("on purpose"))));
+    assert!(caught.is_err());
+    drop(guard);
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn joined_guards_leave_together() {
+    let joined = Entered::nothing()
+        .and(Entered::new(&SLOT, Arc::new(3)))
+        .and(Entered::new(&OTHER, Arc::from("ring")));
+    assert_eq!(current(), Some(3));
+    assert_eq!(OTHER.with(Slot::cloned).as_deref(), Some("ring"));
+    drop(joined);
+    assert_eq!(current(), None);
+    assert!(OTHER.with(Slot::is_empty));
+}
+
+// WITNESS: context.one-thread
+#[test]
+fn slot_is_empty_on_another_thread() {
+    let _entered = Entered::new(&SLOT, Arc::new(1));
+    assert_eq!(std::thread::spawn(current).join().ok(), Some(None));
+}

@@ -1,0 +1,25 @@
+//! The only door to atomics, cells, locks and threads.
+//!
+//! Protocol code of the whole family names its primitives through this module and never through
+//! `std`, so that one build flag replaces all of them by loom's and a model runs the code that
+//! ships. It is public for the sibling crates and is not covered by semantic versioning.
+//!
+//! The model is on when **both** `--cfg mainspring_loom` and the feature `loom` are given: a
+//! feature alone, which cargo may unify from anywhere, never changes behaviour.
+//!
+//! # Rules for the users of the door
+//!
+//! - On an atomic that anybody swaps or compare-exchanges, nobody plain-stores: loom reports
+//!   false deadlocks otherwise.
+//! - Store–load patterns are relaxed accesses plus `SeqCst` *fences*: loom takes a `SeqCst`
+//!   access for an acquire-release one.
+
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+pub use self::loom::*;
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod std;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+pub use self::std::*;

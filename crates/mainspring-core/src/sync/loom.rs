@@ -1,0 +1,135 @@
+//! The door in the model's build: loom's primitives under the names of `sync/std.rs`.
+
+pub use ::loom::sync::Arc;
+
+/// Atomic integers, pointers and fences.
+pub mod atomic {
+    pub use ::loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+
+    /// The acquire half of a reference count's last decrement (`fetch_sub` with `Release` before).
+    pub fn acquire_last(_counter: &AtomicUsize) {
+        // ORDERING: [door.last-ref] as in `sync/std.rs`.
+        fence(Ordering::Acquire);
+    }
+}
+
+/// Interior mutability whose every access loom watches.
+pub mod cell {
+    /// loom's cell, with the `into_inner` that it lacks.
+    #[derive(Debug)]
+    pub struct UnsafeCell<T>(::loom::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// Wraps a value.
+        pub fn new(value: T) -> Self {
+            Self(::loom::cell::UnsafeCell::new(value))
+        }
+
+        /// Unwraps the value.
+        pub fn into_inner(self) -> T {
+            self.0.into_inner()
+        }
+
+        /// Calls `f` with a pointer for shared access.
+        #[track_caller]
+        pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+            self.0.with(f)
+        }
+
+        /// Calls `f` with a pointer for exclusive access.
+        #[track_caller]
+        pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+            self.0.with_mut(f)
+        }
+    }
+}
+
+/// loom's mutex, without poisoning.
+#[derive(Debug)]
+pub struct Mutex<T>(::loom::sync::Mutex<T>);
+
+/// Access to the data of a [`Mutex`] while it is held.
+pub type MutexGuard<'a, T> = ::loom::sync::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    /// Wraps a value.
+    pub fn new(value: T) -> Self {
+        Self(::loom::sync::Mutex::new(value))
+    }
+
+    /// Unwraps the value.
+    pub fn into_inner(self) -> T {
+        self.0
+            .into_inner()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// Locks, blocking the modelled thread until the lock is free.
+    #[track_caller]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0
+            .lock()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// Locks if the lock is free.
+    #[track_caller]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+}
+
+/// loom's condition variable, for [`Mutex`].
+#[derive(Debug)]
+pub struct Condvar(::loom::sync::Condvar);
+
+impl Condvar {
+    /// Makes one that nobody waits on.
+    pub fn new() -> Self {
+        Self(::loom::sync::Condvar::new())
+    }
+
+    /// Gives the lock up, waits for a notification, and locks again.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0
+            .wait(guard)
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// As [`wait`](Self::wait): in a model no limit ever passes.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _limit: ::std::time::Duration,
+    ) -> (MutexGuard<'a, T>, bool) {
+        (self.wait(guard), false)
+    }
+
+    /// Wakes one waiter.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes every waiter.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// Threads.
+pub mod thread {
+    pub use ::loom::thread::{
+        Builder, JoinHandle, Thread, ThreadId, current, park, spawn, yield_now,
+    };
+}
+
+/// Hints to the processor.
+pub mod hint {
+    pub use ::loom::hint::spin_loop;
+}
