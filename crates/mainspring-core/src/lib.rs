@@ -8,10 +8,14 @@
 //! |---|---|
 //! | [`driver`] | "wait for the outside world until then": what an executor parks on |
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
+//! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
+pub mod budget;
 pub mod context;
 pub mod driver;
+pub mod poll;
 #[doc(hidden)]
 pub mod sync;
 pub mod time;
+pub mod wait;

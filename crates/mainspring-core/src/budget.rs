@@ -1,0 +1,151 @@
+//! The cooperative budget: 128 units a poll, consumed by every leaf.
+//!
+//! A task whose leaves are always ready (a socket that never runs dry, a full channel) would
+//! never return `Pending` and starve its neighbours. So each leaf asks [`poll_proceed`] before it
+//! makes progress; when the budget of this poll is spent, the leaf wakes its task and returns
+//! `Pending`, and the task goes to the tail of its queue.
+//!
+//! The budget exists only inside a poll of ours. Under a foreign executor nobody would refill it,
+//! so there it is unlimited.
+//!
+//! ```
+//! use mainspring_core::budget;
+//! use std::task::{Context, Poll, Waker};
+//!
+//! let mut cx = Context::from_waker(Waker::noop());
+//! // Outside a poll of ours: always proceeds.
+//! for _ in 0..1_000 {
+//!     match budget::poll_proceed(&mut cx) {
+//!         Poll::Ready(unit) => unit.spend(),
+//!         Poll::Pending => unreachable!("the budget is unlimited here"),
+//!     }
+//! }
+//! ```
+//!
+//! # Invariants
+//!
+//! - **budget.refund** — a unit that was taken and not spent is given back, so that a leaf which
+//!   then finds nothing ready costs its task nothing.
+//! - **budget.pinned** — the future inside [`Unconstrained`] is pinned structurally.
+//! - **budget.self-wake** — `Pending` for a spent budget has woken the task and marked the poll as
+//!   a yield first.
+
+use crate::poll;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// One unit of the budget, taken by [`poll_proceed`]. Dropping it gives the unit back.
+#[derive(Debug)]
+#[must_use = "spend the unit when progress was made; dropping it gives it back"]
+pub struct Unit {
+    limited: bool,
+}
+
+impl Unit {
+    /// Progress was made: the unit is gone.
+    #[inline]
+    pub fn spend(mut self) {
+        self.limited = false;
+    }
+}
+
+impl Drop for Unit {
+    #[inline]
+    fn drop(&mut self) {
+        if self.limited {
+            // A unit outlives its poll only if a leaf keeps it across an await, where it would
+            // refill a later poll by one: bounded by the full budget.
+            if let Some(left) = poll::budget() {
+                poll::replace_budget(Some((left + 1).min(poll::BUDGET_UNITS)));
+            }
+        }
+    }
+}
+
+/// Takes one unit of this poll's budget, before a leaf tries to make progress.
+///
+/// `Pending` means that the budget is spent: the task has been woken and goes to the tail of its
+/// queue; the leaf returns `Pending` too, with no registration of its own needed.
+///
+/// Costs one thread-local access; allocates nothing.
+#[inline]
+pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Unit> {
+    match poll::budget() {
+        None => Poll::Ready(Unit { limited: false }),
+        Some(0) => {
+            poll::note_yield();
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        Some(left) => {
+            poll::replace_budget(Some(left - 1));
+            Poll::Ready(Unit { limited: true })
+        }
+    }
+}
+
+/// Consumes one unit without asking, for synchronous work that should count: the next leaf that
+/// asks sees the smaller budget.
+#[inline]
+pub fn consume() {
+    if let Some(left) = poll::budget() {
+        poll::replace_budget(Some(left.saturating_sub(1)));
+    }
+}
+
+/// Whether the next [`poll_proceed`] of this poll would ask for a yield.
+#[inline]
+#[must_use]
+pub fn is_spent() -> bool {
+    poll::budget() == Some(0)
+}
+
+/// Polls `future` without a budget.
+///
+/// For a future that is fair by itself, or that must not be interrupted. A future that never
+/// returns `Pending` then starves its worker.
+///
+/// # Cancel safety
+///
+/// As `future`: dropping the one drops the other.
+pub fn unconstrained<F: Future>(future: F) -> Unconstrained<F> {
+    Unconstrained { future }
+}
+
+/// The future of [`unconstrained`].
+///
+/// # Cancel safety
+///
+/// That of the future inside (*safe* if that one is).
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Unconstrained<F> {
+    future: F,
+}
+
+impl<F: Future> Future for Unconstrained<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: [budget.pinned] structural pinning of the only field: it is never moved out of,
+        // `Unconstrained` has no `Drop`, and it is `Unpin` exactly when `F` is.
+        let future = unsafe { self.map_unchecked_mut(|this| &mut this.future) };
+        let restore = Restore(poll::replace_budget(None));
+        let result = future.poll(cx);
+        drop(restore);
+        result
+    }
+}
+
+/// Puts the budget back, on unwind too.
+struct Restore(Option<u32>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        poll::replace_budget(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! What the poll under way on this thread knows about itself.
+//!
+//! One thread-local record, written by whoever polls a task (a task's `Runnable::run` and the root of a
+//! `block_on`) and read by the leaves: which task is running and for the how-manieth time, how
+//! much of its budget is left, whether it asked to yield, how many shields are open, and where
+//! its wait reason goes. A leaf pays one thread-local access for all of it.
+//!
+//! Outside a poll of ours (under tokio, smol, or in a plain thread) the record is empty: the budget
+//! is unlimited, wait reasons go nowhere, and [`stamp`] is `None`.
+//!
+//! # Invariants
+//!
+//! - **poll.nested** — a poll inside a poll (a `block_on` in a task, a task run from a destructor)
+//!   finds a fresh record and leaves the outer one as it was, on unwind too.
+//! - **poll.slot-alive** — the wait slot in the record is alive while the record names it: it
+//!   belongs to the task whose poll the guard brackets, and [`Polling`], which is
+//!   never forgotten by the code that gives it a slot, borrows it.
+
+use crate::time::Nanos;
+use crate::wait::WaitSlot;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// How many units of work one poll may do before its leaves ask it to yield.
+pub const BUDGET_UNITS: u32 = 128;
+
+/// Which task is being polled, and for the how-manieth time.
+///
+/// Two stamps with the same task and different `polls` belong to different polls of that task; a
+/// primitive compares them to learn whether a task was polled since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskStamp {
+    /// The task's number, unique in the process and never reused.
+    pub task: u64,
+    /// The poll's number within the task, wrapping.
+    pub polls: u32,
+}
+
+/// The fields of the record that one poll replaces and then restores.
+#[derive(Clone, Copy)]
+struct Frame {
+    stamp: Option<TaskStamp>,
+    wait: Option<NonNull<WaitSlot>>,
+    /// `None`: unlimited.
+    budget: Option<u32>,
+    shields: u32,
+    yielded: bool,
+}
+
+const OUTSIDE: Frame = Frame {
+    stamp: None,
+    wait: None,
+    budget: None,
+    shields: 0,
+    yielded: false,
+};
+
+thread_local! {
+    static FRAME: Cell<Frame> = const { Cell::new(OUTSIDE) };
+    static TURN: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
+}
+
+fn update<R>(change: impl FnOnce(&mut Frame) -> R) -> R {
+    FRAME.with(|cell| {
+        let mut frame = cell.get();
+        let result = change(&mut frame);
+        cell.set(frame);
+        result
+    })
+}
+
+/// Brackets one poll. Restores the outer poll's record when dropped, on unwind too.
+#[must_use = "the poll lasts as long as the guard"]
+pub struct Polling<'a> {
+    outer: Frame,
+    slot: PhantomData<&'a WaitSlot>,
+    one_thread: PhantomData<*const ()>,
+}
+
+/// What a poll left behind for whoever bracketed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a yield goes to the tail of the queue"]
+pub struct Left {
+    /// The poll asked to let others run first, by `yield_now` or because its budget was spent.
+    pub yielded: bool,
+}
+
+impl<'a> Polling<'a> {
+    /// Begins a poll of a future that is no task, the root of a `block_on`, with a full budget.
+    #[inline]
+    pub fn root() -> Polling<'static> {
+        Polling::begin(None, None)
+    }
+
+    /// Begins a poll of a task. Not public: a forgotten guard would leave the slot in the record.
+    #[inline]
+    pub(crate) fn begin(stamp: Option<TaskStamp>, wait: Option<&'a WaitSlot>) -> Self {
+        let inner = Frame {
+            stamp,
+            wait: wait.map(NonNull::from),
+            budget: Some(BUDGET_UNITS),
+            shields: 0,
+            yielded: false,
+        };
+        let outer = FRAME.with(|cell| cell.replace(inner));
+        Self {
+            outer,
+            slot: PhantomData,
+            one_thread: PhantomData,
+        }
+    }
+
+    /// Ends the poll and says what it left behind.
+    #[inline]
+    pub fn end(self) -> Left {
+        Left {
+            yielded: FRAME.with(Cell::get).yielded,
+        }
+    }
+}
+
+impl Drop for Polling<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        FRAME.with(|cell| cell.set(self.outer));
+    }
+}
+
+/// The task being polled on this thread, if it is one of ours.
+#[inline]
+#[must_use]
+pub fn stamp() -> Option<TaskStamp> {
+    FRAME.with(Cell::get).stamp
+}
+
+/// Says that this poll is about to return `Pending` only to let others run: the task goes to the
+/// tail of its queue when its waker is called, instead of to the front.
+#[inline]
+pub fn note_yield() {
+    update(|frame| frame.yielded = true);
+}
+
+/// Calls `look` with the wait slot of the task being polled.
+#[inline]
+pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
+    if let Some(slot) = FRAME.with(Cell::get).wait {
+        // SAFETY: [poll.slot-alive] the guard that put the slot here borrows it, and is alive
+        // while this frame is the current one.
+        look(unsafe { slot.as_ref() });
+    }
+}
+
+/// What is left of this poll's budget; `None` is unlimited.
+#[inline]
+pub(crate) fn budget() -> Option<u32> {
+    FRAME.with(Cell::get).budget
+}
+
+/// Replaces what is left of this poll's budget and returns what was left before.
+#[inline]
+pub(crate) fn replace_budget(budget: Option<u32>) -> Option<u32> {
+    update(|frame| std::mem::replace(&mut frame.budget, budget))
+}
+
+/// How many shields are open in this poll: a scope does not drop a child that has one.
+#[inline]
+#[must_use]
+pub fn shields() -> u32 {
+    FRAME.with(Cell::get).shields
+}
+
+/// Counts one shield as open at the end of this poll. Every poll begins with none: a shield whose
+/// future is still pending counts itself again each time.
+#[inline]
+pub fn open_shield() {
+    update(|frame| frame.shields = frame.shields.saturating_add(1));
+}
+
+/// Sets the number of open shields and returns what it was: a scope brackets the poll of a child.
+#[inline]
+pub fn replace_shields(shields: u32) -> u32 {
+    update(|frame| std::mem::replace(&mut frame.shields, shields))
+}
+
+/// Sets this thread's turn clock: a worker calls it once a turn with [`Turn::now`].
+///
+/// [`Turn::now`]: crate::driver::Turn::now
+#[inline]
+pub fn begin_turn(now: Nanos) {
+    TURN.with(|turn| turn.set(now));
+}
+
+/// This thread's turn clock: when the turn under way began, or [`Nanos::ZERO`] if no worker of ours
+/// runs on this thread.
+#[inline]
+#[must_use]
+pub fn turn_now() -> Nanos {
+    TURN.with(Cell::get)
+}
+
+impl std::fmt::Debug for Polling<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Polling")
+            .field("stamp", &stamp())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Why the current task is pending: kind, object, since when.
+//!
+//! A leaf that is about to return `Pending` calls [`note`]: two relaxed stores into its task's
+//! header, no clock read (the stamp is the turn clock's). Anybody may read them later without
+//! polling anybody. When several leaves of one poll return `Pending` (a join, a select), the last
+//! one wins and is shown as "one of".
+//!
+//! # Invariants
+//!
+//! - **wait.one-writer** — a slot is written only by the thread that polls its task, so a load and
+//!   a store are enough to update one half of the word.
+//! - **wait.torn** — the object and the word are two stores: a reader believes them only between two
+//!   equal reads of the task's state and poll counter, when the task is not running.
+
+use crate::poll;
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::time::Nanos;
+use std::time::Duration;
+
+/// What a pending task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum WaitKind {
+    /// Nothing was noted: a future from outside the family.
+    Unknown = 0,
+    /// A moment in time.
+    Timer = 1,
+    /// The task asked to let others run.
+    Yield = 2,
+    /// Another task's end.
+    Join = 3,
+    /// One value from one producer.
+    Completion = 4,
+    /// The next of a stream of completions.
+    Relay = 5,
+    /// A job on the blocking pool.
+    Blocking = 6,
+    /// A mutex or a read-write lock.
+    Lock = 7,
+    /// Permits of a semaphore.
+    Permit = 8,
+    /// Room in a channel.
+    Send = 9,
+    /// A message.
+    Receive = 10,
+    /// A notification.
+    Notify = 11,
+    /// Bytes, or a datagram, to arrive.
+    Read = 12,
+    /// Room to write.
+    Write = 13,
+    /// A connection to arrive.
+    Accept = 14,
+    /// A connection to be established.
+    Connect = 15,
+    /// An operation on a file.
+    File = 16,
+    /// A signal or the end of a child process.
+    Signal = 17,
+    /// A rate or concurrency limiter.
+    Limiter = 18,
+    /// Cancellation, or the end of a scope.
+    Cancel = 19,
+    /// A promise.
+    Promise = 20,
+}
+
+impl WaitKind {
+    const ALL: [Self; 21] = [
+        Self::Unknown,
+        Self::Timer,
+        Self::Yield,
+        Self::Join,
+        Self::Completion,
+        Self::Relay,
+        Self::Blocking,
+        Self::Lock,
+        Self::Permit,
+        Self::Send,
+        Self::Receive,
+        Self::Notify,
+        Self::Read,
+        Self::Write,
+        Self::Accept,
+        Self::Connect,
+        Self::File,
+        Self::Signal,
+        Self::Limiter,
+        Self::Cancel,
+        Self::Promise,
+    ];
+
+    fn from_u8(kind: u8) -> Self {
+        Self::ALL
+            .get(usize::from(kind))
+            .copied()
+            .unwrap_or(Self::Unknown)
+    }
+}
+
+/// Why a task is pending, as read from its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitReason {
+    /// What it waits for.
+    pub kind: WaitKind,
+    /// Which one: the number that the primitive's own `Debug` shows, a descriptor, a deadline in
+    /// nanoseconds. Zero when the primitive has no number.
+    pub object: u64,
+    /// For how long, within 8.4 ms, up to 39 hours; longer waits wrap around.
+    pub elapsed: Duration,
+}
+
+/// Bits of one unit of the stamp: 2^23 ns are 8.4 ms.
+const SINCE_SHIFT: u32 = 23;
+const SINCE_BITS: u32 = 24;
+const SINCE_MASK: u64 = (1 << SINCE_BITS) - 1;
+
+/// The part of a task's header that says what it waits for and how often it was polled.
+///
+/// `object` shares its place with the link of the run queue: a task that is queued waits for
+/// nothing.
+#[derive(Debug)]
+pub struct WaitSlot {
+    /// What is waited for, or the link of the queue that the task is in.
+    pub(crate) object: AtomicU64,
+    /// Polls in the high 32 bits, the kind in the next 8, the stamp in the low 24.
+    word: AtomicU64,
+}
+
+impl WaitSlot {
+    /// A slot that was never polled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            object: AtomicU64::new(0),
+            word: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a poll and forgets what was waited for. Returns the poll's number.
+    #[inline]
+    pub(crate) fn begin_poll(&self) -> u32 {
+        // One writer at a time, ordered by the state word: [wait.one-writer].
+        let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
+        self.word.store(u64::from(polls) << 32, Relaxed);
+        polls
+    }
+
+    /// How often the task was polled, wrapping.
+    #[inline]
+    pub(crate) fn polls(&self) -> u32 {
+        (self.word.load(Relaxed) >> 32) as u32
+    }
+
+    #[inline]
+    fn note(&self, kind: WaitKind, object: u64, now: Nanos) {
+        let since = (now.0 >> SINCE_SHIFT) & SINCE_MASK;
+        let polls = self.word.load(Relaxed) & !u64::from(u32::MAX);
+        self.object.store(object, Relaxed);
+        self.word
+            .store(polls | (kind as u64) << SINCE_BITS | since, Relaxed);
+    }
+
+    /// What was noted last. The caller brackets this by two equal reads of the task's state and
+    /// poll counter: [wait.torn].
+    pub(crate) fn reason(&self, now: Nanos) -> WaitReason {
+        let word = self.word.load(Relaxed);
+        let since = word & SINCE_MASK;
+        let elapsed = ((now.0 >> SINCE_SHIFT).wrapping_sub(since)) & SINCE_MASK;
+        WaitReason {
+            kind: WaitKind::from_u8((word >> SINCE_BITS) as u8),
+            object: self.object.load(Relaxed),
+            elapsed: Duration::from_nanos(elapsed << SINCE_SHIFT),
+        }
+    }
+}
+
+impl Default for WaitSlot {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Notes why the current task is about to return `Pending`.
+///
+/// Outside a task of ours it does nothing. Two relaxed stores and one thread-local access.
+#[inline]
+pub fn note(kind: WaitKind, object: u64) {
+    poll::with_wait_slot(|slot| slot.note(kind, object, poll::turn_now()));
+}
+
+#[cfg(test)]
+mod tests;
