@@ -10,8 +10,18 @@
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
+mod atomic_waker;
 pub mod context;
 pub mod driver;
+pub mod handshake;
+pub mod relay;
 #[doc(hidden)]
 pub mod sync;
 pub mod time;
+mod wake_batch;
+
+pub use atomic_waker::AtomicWaker;
+pub use handshake::Handshake;
+pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
+pub use relay::Relay;
+pub use wake_batch::WakeBatch;
