@@ -19,3 +19,18 @@ pub mod poll;
 pub mod sync;
 pub mod time;
 pub mod wait;
+mod atomic_waker;
+pub mod context;
+pub mod driver;
+pub mod handshake;
+pub mod relay;
+#[doc(hidden)]
+pub mod sync;
+pub mod time;
+mod wake_batch;
+
+pub use atomic_waker::AtomicWaker;
+pub use handshake::Handshake;
+pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
+pub use relay::Relay;
+pub use wake_batch::WakeBatch;
