@@ -9,12 +9,16 @@
 //! | [`driver`] | "wait for the outside world until then": what an executor parks on |
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
+//! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 pub mod budget;
 pub mod context;
 pub mod driver;
+pub mod heap;
+pub mod list;
 pub mod poll;
+pub mod ring;
 #[doc(hidden)]
 pub mod sync;
 pub mod time;
@@ -34,3 +38,7 @@ pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
 pub use relay::Relay;
 pub use wake_batch::WakeBatch;
+
+pub use self::heap::Heap;
+pub use self::list::List;
+pub use self::ring::Ring;
