@@ -1,0 +1,22 @@
+//! Time for tasks: exact when asked, cheap when not.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`Wheel`] | a timing wheel over 64-bit nanoseconds, as plain data: O(1) insert and cancel |
+//!
+//! The wheel knows no clock, no lock and no waker: it takes the time as an argument, so it serves
+//! an event loop, a simulator or a cache as well as this crate's own driver.
+//!
+//! # Granularity
+//!
+//! The wheel counts in ticks of 65 536 ns ([`TICK_NS`]). A deadline is rounded up to a tick: an
+//! entry never fires early, and at most one tick late.
+
+mod geometry;
+mod level;
+mod store;
+mod wheel;
+
+pub use self::geometry::TICK_NS;
+pub use self::store::{Slab, Stamp, Store};
+pub use self::wheel::{Progress, Wheel};

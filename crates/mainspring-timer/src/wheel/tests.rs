@@ -1,0 +1,4 @@
+mod corrections;
+mod model;
+mod props;
+mod unit;
