@@ -12,33 +12,27 @@
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
+mod atomic_waker;
 pub mod budget;
 pub mod context;
 pub mod driver;
+pub mod handshake;
 pub mod heap;
 pub mod list;
 pub mod poll;
+pub mod relay;
 pub mod ring;
 #[doc(hidden)]
 pub mod sync;
 pub mod time;
 pub mod wait;
-mod atomic_waker;
-pub mod context;
-pub mod driver;
-pub mod handshake;
-pub mod relay;
-#[doc(hidden)]
-pub mod sync;
-pub mod time;
 mod wake_batch;
 
+pub use self::heap::Heap;
+pub use self::list::List;
+pub use self::ring::Ring;
 pub use atomic_waker::AtomicWaker;
 pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
 pub use relay::Relay;
 pub use wake_batch::WakeBatch;
-
-pub use self::heap::Heap;
-pub use self::list::List;
-pub use self::ring::Ring;
