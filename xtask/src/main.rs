@@ -1,3 +1,6 @@
 //! The automation of the workspace: `cargo xtask ci` and its relatives.
 
+mod context;
+mod run;
+
 fn main() {}
