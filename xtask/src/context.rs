@@ -13,6 +13,8 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(20 * 60);
 pub(crate) struct Context {
     /// The root of the workspace; commands run there unless they say otherwise.
     pub(crate) root: PathBuf,
+    /// Where cargo builds: `target/`, unless the environment says otherwise.
+    pub(crate) target: PathBuf,
     /// `CI=true` is set: missing tools are fetched, unexpected skips are failures.
     pub(crate) ci: bool,
     /// `--install` was given: missing tools are fetched.
@@ -31,6 +33,7 @@ impl Context {
     /// A context with no option given, for the workspace at `root`.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self {
+            target: root.join("target"),
             root,
             ci: false,
             install: false,
@@ -44,7 +47,7 @@ impl Context {
     /// A command at the root of the workspace. It is printed before it runs, has a time limit of
     /// twenty minutes, and whatever it starts ends with it; see [`Command`].
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        Command::new(program).dir(&self.root).limit(COMMAND_LIMIT)
+        Command::new(program).home(&self.root).limit(COMMAND_LIMIT)
     }
 
     /// `cargo SUBCOMMAND` at the root of the workspace, with the pinned toolchain.
@@ -52,9 +55,9 @@ impl Context {
         self.command("cargo").arg(subcommand)
     }
 
-    /// A directory below `target/`, for what a stage builds, writes or unpacks.
+    /// A path below `target/`, for what a stage builds, writes or unpacks.
     pub(crate) fn target(&self, below: impl AsRef<Path>) -> PathBuf {
-        self.root.join("target").join(below)
+        self.target.join(below)
     }
 
     /// Whether `-p` asks for this package (no `-p` asks for all).

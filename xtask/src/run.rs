@@ -42,8 +42,10 @@ const KILL_GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct Command {
     program: OsString,
     args: Vec<OsString>,
-    env: Vec<(String, Option<OsString>)>,
+    env: Vec<(String, OsString)>,
     dir: PathBuf,
+    /// Where the reader of the printed line stands.
+    home: PathBuf,
     limit: Duration,
     printed: bool,
 }
@@ -56,6 +58,7 @@ impl Command {
             args: Vec::new(),
             env: Vec::new(),
             dir: PathBuf::from("."),
+            home: PathBuf::from("."),
             limit: Duration::from_secs(60),
             printed: true,
         }
@@ -77,13 +80,7 @@ impl Command {
     /// Sets a variable of the command's environment.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         let value = value.as_ref().to_owned();
-        self.env.push((name.to_owned(), Some(value)));
-        self
-    }
-
-    /// Takes a variable out of the command's environment.
-    pub(crate) fn env_remove(mut self, name: &str) -> Self {
-        self.env.push((name.to_owned(), None));
+        self.env.push((name.to_owned(), value));
         self
     }
 
@@ -91,6 +88,12 @@ impl Command {
     pub(crate) fn dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.dir = dir.as_ref().to_owned();
         self
+    }
+
+    /// Runs the command in this directory, and takes it as the one where its reader stands.
+    pub(crate) fn home(mut self, dir: impl AsRef<Path>) -> Self {
+        self.home = dir.as_ref().to_owned();
+        self.dir(dir)
     }
 
     /// Stops the command, and all it started, after this long.
@@ -107,77 +110,91 @@ impl Command {
 
     /// The command as a line that can be pasted into a shell.
     pub(crate) fn line(&self) -> String {
-        let mut words = Vec::new();
-        let removed: Vec<_> = (self.env.iter().filter(|(_, value)| value.is_none()))
-            .map(|(name, _)| format!("-u {name}"))
-            .collect();
-        if !removed.is_empty() {
-            words.push(format!("env {}", removed.join(" ")));
-        }
-        for (name, value) in &self.env {
-            if let Some(value) = value {
-                words.push(format!("{name}={}", quote(value)));
-            }
-        }
+        let assignments = self
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={}", quote(value)));
+        let mut words: Vec<_> = assignments.collect();
         words.push(quote(&self.program));
         words.extend(self.args.iter().map(|arg| quote(arg)));
-        words.join(" ")
+        let line = words.join(" ");
+        if self.dir == self.home {
+            return line;
+        }
+        format!("(cd {} && {line})", quote(self.dir.as_os_str()))
     }
 
     /// Runs the command with its output going where ours goes.
     pub(crate) fn stream(&self) -> Ending {
-        self.run(None).0
+        self.run(&Sinks::default()).0
     }
 
     /// Runs the command and keeps its standard output and standard error apart.
     pub(crate) fn capture(&self) -> Output {
-        let files = scratch_file().and_then(|out| Ok((out, scratch_file()?)));
-        self.run_into(files)
+        self.run_into(scratch_file().and_then(|out| {
+            Ok(Sinks {
+                out: Some(out),
+                err: Some(scratch_file()?),
+            })
+        }))
+    }
+
+    /// Runs the command and keeps its standard output; what it writes to standard error is seen
+    /// at once.
+    pub(crate) fn capture_stdout(&self) -> Output {
+        self.run_into(scratch_file().map(|out| Sinks {
+            out: Some(out),
+            err: None,
+        }))
     }
 
     /// Runs the command and keeps all it writes, in the order in which it is written, in
     /// [`Output::stdout`].
     pub(crate) fn capture_merged(&self) -> Output {
-        let files = scratch_file().and_then(|out| Ok((out.try_clone()?, out)));
-        let mut output = self.run_into(files);
+        let mut output = self.run_into(scratch_file().and_then(|out| {
+            Ok(Sinks {
+                err: Some(out.try_clone()?),
+                out: Some(out),
+            })
+        }));
         output.stderr.clear();
         output
     }
 
-    fn run_into(&self, files: io::Result<(File, File)>) -> Output {
-        let (mut out, mut err) = match files {
-            Ok(files) => files,
+    fn run_into(&self, sinks: io::Result<Sinks>) -> Output {
+        let sinks = match sinks {
+            Ok(sinks) => sinks,
             Err(error) => {
                 let why = format!("cannot create a file for its output: {error}");
                 return Output::failed(Ending::NotStarted(why));
             }
         };
-        let (ending, elapsed) = self.run(Some((&out, &err)));
+        let (ending, elapsed) = self.run(&sinks);
         Output {
             ending,
             elapsed,
-            stdout: read_back(&mut out),
-            stderr: read_back(&mut err),
+            stdout: read_back(sinks.out),
+            stderr: read_back(sinks.err),
         }
     }
 
-    fn run(&self, capture: Option<(&File, &File)>) -> (Ending, Duration) {
+    fn run(&self, sinks: &Sinks) -> (Ending, Duration) {
         if self.printed {
             println!("$ {}", self.line());
         }
         let started = Instant::now();
-        let ending = match self.start(capture) {
-            Ok(child) => self.wait(child, capture),
+        let ending = match self.start(sinks) {
+            Ok(child) => self.wait(child, sinks),
             Err(error) => Ending::NotStarted(format!(
                 "cannot start {} in {}: {error}",
-                self.program.display(),
+                self.program.to_string_lossy(),
                 self.dir.display()
             )),
         };
         (ending, started.elapsed())
     }
 
-    fn start(&self, capture: Option<(&File, &File)>) -> io::Result<Child> {
+    fn start(&self, sinks: &Sinks) -> io::Result<Child> {
         let mut process = std::process::Command::new(&self.program);
         process.args(&self.args).current_dir(&self.dir);
         process.stdin(Stdio::null()).process_group(0);
@@ -186,20 +203,18 @@ impl Command {
                 process.env_remove(&name);
             }
         }
-        for (name, value) in &self.env {
-            match value {
-                Some(value) => process.env(name, value),
-                None => process.env_remove(name),
-            };
+        process.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(out) = &sinks.out {
+            process.stdout(out.try_clone()?);
         }
-        if let Some((out, err)) = capture {
-            process.stdout(out.try_clone()?).stderr(err.try_clone()?);
+        if let Some(err) = &sinks.err {
+            process.stderr(err.try_clone()?);
         }
         reaper::spawn(&mut process)
     }
 
     /// Waits for the end or the limit, whichever comes first, and kills what is left of the group.
-    fn wait(&self, mut child: Child, capture: Option<(&File, &File)>) -> Ending {
+    fn wait(&self, mut child: Child, sinks: &Sinks) -> Ending {
         let group = child.id();
         let (ended, end) = mpsc::channel();
         std::thread::spawn(move || {
@@ -219,7 +234,7 @@ impl Command {
             }
             let stop = if left.is_zero() {
                 Ending::TimedOut(self.limit)
-            } else if written(capture) > OUTPUT_BYTES_MAX {
+            } else if sinks.written() > OUTPUT_BYTES_MAX {
                 Ending::Flooded
             } else {
                 continue;
@@ -232,6 +247,22 @@ impl Command {
         };
         reaper::end(group);
         ending
+    }
+}
+
+/// Where a command's output goes; to where ours goes if there is no file.
+#[derive(Debug, Default)]
+struct Sinks {
+    out: Option<File>,
+    err: Option<File>,
+}
+
+impl Sinks {
+    /// How much has been written to the fuller of the two.
+    fn written(&self) -> u64 {
+        let files = [&self.out, &self.err].into_iter().flatten();
+        let lengths = files.map(|file| file.metadata().map_or(0, |meta| meta.len()));
+        lengths.max().unwrap_or(0)
     }
 }
 
@@ -346,12 +377,10 @@ fn scratch_file() -> io::Result<File> {
     Ok(file)
 }
 
-fn written(capture: Option<(&File, &File)>) -> u64 {
-    let length = |file: &File| file.metadata().map_or(0, |meta| meta.len());
-    capture.map_or(0, |(out, err)| length(out).max(length(err)))
-}
-
-fn read_back(file: &mut File) -> String {
+fn read_back(file: Option<File>) -> String {
+    let Some(mut file) = file else {
+        return String::new();
+    };
     let mut bytes = Vec::new();
     match file.rewind().and_then(|()| file.read_to_end(&mut bytes)) {
         Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),

@@ -1,0 +1,191 @@
+//! `cargo xtask ci`: the table of stages, their budgets, and the closing line.
+
+use crate::context::{Context, Outcome, Skip};
+use crate::stage;
+use crate::tools::{self, Tool};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+mod allowed;
+mod report;
+
+use self::allowed::Allowed;
+use self::report::Report;
+
+/// One line of the table.
+pub(crate) struct Stage {
+    /// The word for `--only`.
+    pub(crate) name: &'static str,
+    /// What it may take on two cores; a stage over its budget is marked, not failed, because a
+    /// busy machine is no fault of the code.
+    pub(crate) budget_s: u64,
+    /// Tools without which it cannot run.
+    pub(crate) needs: &'static [Tool],
+    /// Part of `--quick`.
+    pub(crate) is_quick: bool,
+    /// A skip in it is a failure, whatever the list of allowed ones says.
+    pub(crate) is_essential: bool,
+    /// What it shows, for `--list`.
+    pub(crate) shows: &'static str,
+    /// Runs it. An empty outcome means that it does not apply to the selected packages.
+    pub(crate) run: fn(&Context) -> Outcome,
+}
+
+impl Stage {
+    const fn new(
+        name: &'static str,
+        budget_s: u64,
+        run: fn(&Context) -> Outcome,
+        shows: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            budget_s,
+            needs: &[],
+            is_quick: false,
+            is_essential: false,
+            shows,
+            run,
+        }
+    }
+
+    const fn needs(mut self, tools: &'static [Tool]) -> Self {
+        self.needs = tools;
+        self
+    }
+
+    const fn quick(mut self) -> Self {
+        self.is_quick = true;
+        self
+    }
+}
+
+/// Every stage, in the order in which it runs: what fails fast comes first.
+#[rustfmt::skip]
+const STAGES: &[Stage] = &[
+    Stage::new("fmt", 10, stage::fmt::run, "one style")
+        .needs(&[tools::RUSTFMT]).quick(),
+    Stage::new("clippy", 120, stage::clippy::run, "no warning: plain, all features, model build")
+        .needs(&[tools::CLIPPY]).quick(),
+    Stage::new("test", 240, stage::test::run, "behaviour, one process per test")
+        .quick(),
+    Stage::new("doc-tests", 120, stage::doc::tests, "examples in the documentation run"),
+    Stage::new("rustdoc", 60, stage::doc::pages, "the documentation builds without a warning"),
+    Stage::new("features", 120, stage::features::run, "each published crate with each feature alone")
+        .needs(&[tools::CLIPPY]),
+    Stage::new("package", 120, stage::package::run, "what is published builds for a foreign project"),
+    Stage::new("deny", 120, stage::deny::run, "licences, bans and sources of dependencies")
+        .needs(&[tools::DENY]),
+    Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
+        .needs(&[tools::NIGHTLY]),
+    Stage::new("examples", 60, stage::examples::run, "every example starts and ends well"),
+    Stage::new("newcomer", 60, stage::newcomer::run, "the README's example in a new project"),
+];
+
+/// What the command line asked for beyond what stands in the [`Context`].
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Selection {
+    /// The names after `--only`; empty means all.
+    pub(crate) only: Vec<String>,
+}
+
+/// Prints the table.
+pub(crate) fn list() {
+    for stage in STAGES {
+        let quick = if stage.is_quick { "quick" } else { "" };
+        println!(
+            "{:<10} {:>4} s  {quick:<5}  {}",
+            stage.name, stage.budget_s, stage.shows
+        );
+    }
+}
+
+/// Runs the selected stages and prints the report; whether all went well.
+pub(crate) fn run(ctx: &Context, selection: &Selection) -> Result<bool, String> {
+    let stages = select(ctx, selection)?;
+    let allowed = Allowed::load(&ctx.root.join("xtask/lists/allowed-skips.txt"))?;
+    allowed.check_against(STAGES)?;
+    let mut report = Report::new();
+    for stage in stages {
+        println!("\n== {} — {}", stage.name, stage.shows);
+        let started = Instant::now();
+        let mut outcome = run_one(ctx, stage);
+        judge_skips(ctx, stage, &allowed, &mut outcome);
+        report.add(stage, started.elapsed(), outcome);
+    }
+    report.print();
+    Ok(report.is_green())
+}
+
+fn select(ctx: &Context, selection: &Selection) -> Result<Vec<&'static Stage>, String> {
+    for name in &selection.only {
+        if STAGES.iter().all(|stage| stage.name != name) {
+            let names: Vec<_> = STAGES.iter().map(|stage| stage.name).collect();
+            return Err(format!(
+                "no stage is called {name}; there are: {}",
+                names.join(", ")
+            ));
+        }
+    }
+    let is_named = |stage: &&Stage| selection.only.iter().any(|name| name == stage.name);
+    Ok(if !selection.only.is_empty() {
+        STAGES.iter().filter(is_named).collect()
+    } else if ctx.quick {
+        STAGES.iter().filter(|stage| stage.is_quick).collect()
+    } else {
+        STAGES.iter().collect()
+    })
+}
+
+fn run_one(ctx: &Context, stage: &Stage) -> Outcome {
+    let mut outcome = Outcome::new();
+    for tool in stage.needs {
+        match tools::ensure(ctx, tool) {
+            Ok(()) => {}
+            Err(tools::Missing::MayBeSkipped(reason)) => outcome.skip(stage.name, reason),
+            Err(tools::Missing::Needed(why)) => outcome.fail(stage.name, why),
+        }
+    }
+    if outcome != Outcome::new() {
+        return outcome;
+    }
+    match catch_unwind(AssertUnwindSafe(|| (stage.run)(ctx))) {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            outcome.fail(
+                stage.name,
+                "xtask itself panicked; the message stands above",
+            );
+            outcome
+        }
+    }
+}
+
+/// Turns skips that nobody allowed into failures.
+fn judge_skips(ctx: &Context, stage: &Stage, allowed: &Allowed, outcome: &mut Outcome) {
+    let is_fine = |skip: &Skip| {
+        !stage.is_essential && (!ctx.strict || allowed.covers(stage.name, &skip.reason))
+    };
+    let unexpected: Vec<_> = (outcome.skipped().iter())
+        .filter(|skip| !is_fine(skip))
+        .map(|skip| skip.what.clone())
+        .collect();
+    for what in unexpected {
+        let why = if stage.is_essential {
+            format!("{} is never skipped: make it run here", stage.name)
+        } else {
+            "an unexpected skip is a failure under CI=true and --strict: make it run, or add a \
+             line to xtask/lists/allowed-skips.txt"
+                .to_owned()
+        };
+        outcome.fail(format!("skip of {what}"), why);
+    }
+}
+
+/// The stage's time and budget as one cell of the report.
+fn seconds(elapsed: Duration) -> String {
+    format!("{:.1} s", elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests;
