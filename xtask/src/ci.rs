@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: the table of stages, their budgets, and the closing line.
 
 use crate::context::{Context, Outcome, Skip};
+use crate::metadata;
 use crate::stage;
 use crate::tools::{self, Tool};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -103,6 +104,7 @@ pub(crate) fn list() {
 /// Runs the selected stages and prints the report; whether all went well.
 pub(crate) fn run(ctx: &Context, selection: &Selection) -> Result<bool, String> {
     let stages = select(ctx, selection)?;
+    check_packages(ctx)?;
     let allowed = Allowed::load(&ctx.root.join("xtask/lists/allowed-skips.txt"))?;
     allowed.check_against(STAGES)?;
     let mut report = Report::new();
@@ -135,6 +137,29 @@ fn select(ctx: &Context, selection: &Selection) -> Result<Vec<&'static Stage>, S
     } else {
         STAGES.iter().collect()
     })
+}
+
+/// Refuses a package that is not there: every stage would find nothing to do, and be green.
+fn check_packages(ctx: &Context) -> Result<(), String> {
+    if ctx.packages.is_empty() {
+        return Ok(());
+    }
+    let packages = metadata::packages(ctx)?;
+    let names: Vec<_> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    match ctx
+        .packages
+        .iter()
+        .find(|name| !names.contains(&name.as_str()))
+    {
+        Some(name) => Err(format!(
+            "no package is called {name}; there are: {}",
+            names.join(", ")
+        )),
+        None => Ok(()),
+    }
 }
 
 fn run_one(ctx: &Context, stage: &Stage) -> Outcome {

@@ -108,7 +108,7 @@ impl Outcome {
         let what = what.into();
         let why = why.as_ref().trim_end();
         println!("FAILED {what}");
-        for line in why.lines() {
+        for line in shortened(why) {
             println!("    {line}");
         }
         self.failures.push(what);
@@ -168,6 +168,27 @@ impl Outcome {
             self.skipped.len()
         )
     }
+}
+
+/// The lines of a text, without the middle if there are very many: the cause of a failure stands
+/// at one of the ends.
+fn shortened(text: &str) -> Vec<String> {
+    const ENDS: usize = 200;
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(left_out) = lines.len().checked_sub(2 * ENDS).filter(|count| *count > 0) else {
+        return lines.into_iter().map(str::to_owned).collect();
+    };
+    let mut ends: Vec<_> = lines[..ENDS]
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect();
+    ends.push(format!("… {left_out} lines left out …"));
+    ends.extend(
+        lines[lines.len() - ENDS..]
+            .iter()
+            .map(|line| (*line).to_owned()),
+    );
+    ends
 }
 
 #[cfg(test)]

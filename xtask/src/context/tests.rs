@@ -1,4 +1,4 @@
-use super::{Context, Outcome};
+use super::{Context, Outcome, shortened};
 use std::path::PathBuf;
 
 #[test]
@@ -32,4 +32,14 @@ fn package_filter_selects_all_when_empty_and_only_the_named_otherwise() {
     ctx.packages = vec!["mainspring-timer".to_owned()];
     assert!(ctx.is_selected("mainspring-timer"));
     assert!(!ctx.is_selected("mainspring-core"));
+}
+
+#[test]
+fn very_long_output_keeps_both_ends() {
+    let text: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    let short = shortened(&text.join("\n"));
+    assert_eq!(short.len(), 401);
+    assert_eq!((short[0].as_str(), short[400].as_str()), ("0", "999"));
+    assert_eq!(short[200], "… 600 lines left out …");
+    assert_eq!(shortened("a\nb"), ["a", "b"]);
 }

@@ -78,3 +78,6 @@ fn start() -> io::Result<Mutex<ChildStdin>> {
     let stdin = stdin.ok_or_else(|| io::Error::other("the shell has no standard input"))?;
     Ok(Mutex::new(stdin))
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,5 +26,11 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
         }
         Err(why) => outcome.fail("building the tests", why),
     }
+    if ctx.packages.is_empty() && outcome == Outcome::new() {
+        outcome.fail(
+            "finding the tests",
+            "the whole workspace listed not one test",
+        );
+    }
     outcome
 }
