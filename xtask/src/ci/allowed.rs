@@ -3,7 +3,7 @@
 //! One a line, `stage: pattern`, where the pattern must match the whole reason and `*` stands for
 //! anything. Empty lines and lines that start with `#` are for the reader.
 
-use super::Stage;
+use super::{Skips, Stage};
 use std::path::Path;
 
 /// The list, read.
@@ -38,14 +38,16 @@ impl Allowed {
         Ok(Self { entries })
     }
 
-    /// Refuses entries for stages that do not exist or are never skipped.
+    /// Refuses entries for stages that do not exist or whose skips no list forgives.
     pub(super) fn check_against(&self, stages: &[Stage]) -> Result<(), String> {
         for (name, _) in &self.entries {
             let stage = stages.iter().find(|stage| stage.name == name);
             match stage {
                 None => return Err(format!("allowed-skips.txt names no stage: {name}")),
-                Some(stage) if stage.is_essential => {
-                    return Err(format!("allowed-skips.txt: {name} is never skipped"));
+                Some(stage) if stage.skips != Skips::Listed => {
+                    return Err(format!(
+                        "allowed-skips.txt: no list forgives skips in {name}"
+                    ));
                 }
                 Some(_) => {}
             }

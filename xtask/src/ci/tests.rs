@@ -1,6 +1,6 @@
 use super::allowed::Allowed;
 use super::report::Report;
-use super::{STAGES, Selection, Stage, judge_skips, select};
+use super::{STAGES, Selection, Skips, Stage, judge_skips, select};
 use crate::context::{Context, Outcome};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,12 +67,21 @@ fn unlisted_skip_fails_only_when_strict() {
 }
 
 #[test]
-fn essential_stage_is_never_skipped() {
-    let mut stage = Stage::new("loom", 1, nothing, "");
-    stage.is_essential = true;
-    let mut outcome = skipped("the models are slow today");
-    judge_skips(&context(), &stage, &Allowed::default(), &mut outcome);
-    assert_eq!(outcome.failed(), 1);
+fn no_list_forgives_a_skip_in_a_stage_that_must_run() {
+    let allowed = Allowed::parse("loom: *").unwrap_or_default();
+    let mut ctx = context();
+    for (strict, skips, failed) in [
+        (false, Skips::Never, 1),
+        (true, Skips::Never, 1),
+        (false, Skips::Locally, 0),
+        (true, Skips::Locally, 1),
+    ] {
+        ctx.strict = strict;
+        let stage = Stage::new("loom", 1, nothing, "").skips(skips);
+        let mut outcome = skipped("the models are slow today");
+        judge_skips(&ctx, &stage, &allowed, &mut outcome);
+        assert_eq!(outcome.failed(), failed, "strict {strict}, {skips:?}");
+    }
 }
 
 #[test]

@@ -36,4 +36,5 @@ fn committed_list_names_only_stages_that_may_be_skipped() {
     let committed = parse(include_str!("../../../lists/allowed-skips.txt"));
     assert_eq!(committed.check_against(STAGES), Ok(()));
     assert!(parse("unheard-of: *").check_against(STAGES).is_err());
+    assert!(parse("test: *").check_against(STAGES).is_err());
 }
