@@ -1,3 +1,124 @@
 //! The automation of the workspace: `cargo xtask ci` and its relatives.
 
-fn main() {}
+use crate::ci::Selection;
+use crate::context::Context;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+mod ci;
+mod context;
+mod json;
+mod metadata;
+mod run;
+mod runner;
+mod stage;
+mod tools;
+
+const HELP: &str = "\
+cargo xtask ci [OPTIONS]     run every stage; the last line is `N passed, N failed, N skipped`
+
+  --quick                    the stages of a commit: fmt, clippy, test, tidy
+  --only STAGE[,STAGE]       these stages alone
+  -p PACKAGE                 this package alone; may be repeated
+  --install                  fetch missing tools into target/tools (implied by CI=true)
+  --strict                   an unexpected skip is a failure (implied by CI=true)
+  --list                     print the stages and run none
+
+Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may take.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci", options @ ..] => ci(options),
+        ["help" | "--help" | "-h", ..] | [] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        [unknown, ..] => Err(format!("unknown command {unknown}\n\n{HELP}")),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("xtask: {}", why.trim_end());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn ci(options: &[&str]) -> Result<bool, String> {
+    let mut ctx = context()?;
+    match parse_ci(options, &mut ctx)? {
+        Asked::Run(selection) => ci::run(&ctx, &selection),
+        Asked::List => {
+            ci::list();
+            Ok(true)
+        }
+        Asked::Help => {
+            print!("{HELP}");
+            Ok(true)
+        }
+    }
+}
+
+/// What the options of `ci` ask for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    Run(Selection),
+    List,
+    Help,
+}
+
+fn parse_ci(options: &[&str], ctx: &mut Context) -> Result<Asked, String> {
+    let mut selection = Selection::default();
+    let mut options = options.iter().copied();
+    while let Some(option) = options.next() {
+        let (name, attached) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        let mut value = || {
+            let value = attached.or_else(|| options.next());
+            value.ok_or_else(|| format!("{name} needs a value"))
+        };
+        match name {
+            "--only" => selection
+                .only
+                .extend(value()?.split(',').map(str::to_owned)),
+            "-p" | "--package" => ctx.packages.push(value()?.to_owned()),
+            _ if attached.is_some() => return Err(format!("unknown option {option}\n\n{HELP}")),
+            "--quick" => ctx.quick = true,
+            "--install" => ctx.install = true,
+            "--strict" => ctx.strict = true,
+            "--list" => return Ok(Asked::List),
+            "--help" | "-h" => return Ok(Asked::Help),
+            _ => return Err(format!("unknown option {option}\n\n{HELP}")),
+        }
+    }
+    Ok(Asked::Run(selection))
+}
+
+/// The context that the environment gives.
+fn context() -> Result<Context, String> {
+    let mut ctx = Context::new(root()?);
+    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
+        // A relative one is relative to where the user stands, not to where commands will run.
+        ctx.target = std::path::absolute(target)
+            .map_err(|error| format!("cannot make CARGO_TARGET_DIR absolute: {error}"))?;
+    }
+    ctx.ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    ctx.strict = ctx.ci;
+    Ok(ctx)
+}
+
+/// The root of the workspace: the directory above this package, which `cargo run` names.
+fn root() -> Result<PathBuf, String> {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest.and_then(|dir| dir.parent().map(PathBuf::from));
+    root.ok_or_else(|| "started without cargo: use `cargo xtask`".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

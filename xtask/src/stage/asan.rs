@@ -1,0 +1,80 @@
+//! asan: the same tests under the address and leak sanitizers.
+//!
+//! One run a binary, not one a test: what is looked for does not depend on the neighbours, and
+//! the sanitizer's start costs more than most tests. The standard library is not instrumented;
+//! its source is not needed for that.
+
+use super::counts::Counts;
+use super::{package_args, selected};
+use crate::context::{Context, Outcome};
+use crate::run::Command;
+use crate::runner::{self, Binary};
+use std::time::Duration;
+
+/// Named so that the flags do not reach build scripts and macros, which run uninstrumented.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// How long one binary may run.
+const RUN_LIMIT: Duration = Duration::from_secs(10 * 60);
+
+/// Builds with the nightly compiler and runs each test binary once.
+pub(crate) fn run(ctx: &Context) -> Outcome {
+    let mut outcome = Outcome::new();
+    let mut packages = selected(ctx, &mut outcome);
+    // xtask has no unsafe code, and its tests kill processes, which is no business of a sanitizer.
+    packages.retain(|package| package.name != "xtask");
+    if packages.is_empty() {
+        return outcome;
+    }
+    let command = (ctx
+        .command("rustup")
+        .args(["run", "nightly", "cargo", "test"]))
+    .args([
+        "--locked", "--no-run", "--lib", "--tests", "--target", TARGET,
+    ])
+    .args(package_args(&packages))
+    .env("RUSTFLAGS", "-Zsanitizer=address")
+    .env("CARGO_TARGET_DIR", ctx.target("asan"));
+    match runner::build(command, &packages) {
+        Ok(binaries) => {
+            // A macro's own tests run in the compiler's surroundings, where no flag reaches them.
+            for binary in binaries.iter().filter(|binary| binary.kind != "proc-macro") {
+                run_binary(ctx, binary, &mut outcome);
+            }
+        }
+        Err(why) => outcome.fail("building with the address sanitizer", why),
+    }
+    outcome
+}
+
+fn run_binary(ctx: &Context, binary: &Binary, outcome: &mut Outcome) {
+    let command = instrumented(ctx.command(&binary.executable).arg("--test-threads=1"));
+    let command = binary.as_under_cargo(command).limit(RUN_LIMIT);
+    let output = command.capture_merged();
+    let counts = Counts::read(&output.stdout);
+    outcome.pass(counts.passed);
+    for name in counts.ignored {
+        outcome.skip(format!("{}::{name}", binary.label()), "marked #[ignore]");
+    }
+    if counts.binaries == 0 && output.ending.is_success() {
+        outcome.fail(
+            binary.label(),
+            format!("left before its end\n{}", output.stdout),
+        );
+    }
+    // A leak is reported after the last test: the process fails and no test does.
+    if !output.ending.is_success() || !counts.failed.is_empty() {
+        let why = format!("{}: {}\n{}", output.ending, command.line(), output.stdout);
+        outcome.fail(binary.label(), why);
+    }
+}
+
+fn instrumented(command: Command) -> Command {
+    command
+        .env(
+            "ASAN_OPTIONS",
+            "detect_leaks=1:detect_stack_use_after_return=1",
+        )
+        // Properties run in the test stage; here a few cases find what there is to find.
+        .env("PROPTEST_CASES", "16")
+}

@@ -1,0 +1,116 @@
+//! examples: every example of every crate starts, and ends well.
+//!
+//! A plain example passes when it exits with 0 within its limit. One that waits for somebody, a
+//! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
+
+use super::{package_args, selected};
+use crate::context::{Context, Outcome};
+use crate::json::Value;
+use crate::metadata::Package;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a plain example may run.
+const RUN_LIMIT: Duration = Duration::from_secs(30);
+
+/// Holds the dialogue with one example.
+struct Driver {
+    package: &'static str,
+    example: &'static str,
+    /// Starts the executable, talks to it, and says what went wrong.
+    drive: fn(&Context, &Path) -> Result<(), String>,
+}
+
+/// The examples that do not end by themselves.
+const DRIVERS: &[Driver] = &[];
+
+/// One built example.
+struct Example<'a> {
+    package: &'a Package,
+    name: String,
+    executable: PathBuf,
+}
+
+/// Builds all of them, then runs one after the other.
+pub(crate) fn run(ctx: &Context) -> Outcome {
+    let mut outcome = Outcome::new();
+    let mut packages = selected(ctx, &mut outcome);
+    packages.retain(|package| {
+        package
+            .targets
+            .iter()
+            .any(|target| target.kind == "example")
+    });
+    if packages.is_empty() {
+        return outcome;
+    }
+    match build(ctx, &packages) {
+        Ok(examples) => {
+            for example in examples {
+                let what = format!("{} {}", example.package.name, example.name);
+                outcome.check(what, start(ctx, &example));
+            }
+        }
+        Err(why) => outcome.fail("building the examples", why),
+    }
+    outcome
+}
+
+fn build<'a>(ctx: &Context, packages: &'a [Package]) -> Result<Vec<Example<'a>>, String> {
+    let mut command = (ctx.cargo("build").args(["--locked", "--examples"]))
+        .args(package_args(packages))
+        .arg("--message-format=json-render-diagnostics");
+    let features = required_features(packages);
+    if !features.is_empty() {
+        command = command.args(["--features", &features.join(",")]);
+    }
+    let messages = command.capture_stdout().ok(&command)?;
+    let mut examples = Vec::new();
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message = Value::parse(line)
+            .map_err(|error| format!("cannot read a message of cargo: {error}\n{line}"))?;
+        let target = message.at("target");
+        let kind = target.at("kind").items().first().map_or("", Value::text);
+        let executable = message.at("executable").text();
+        let id = message.at("package_id").text();
+        let package = packages.iter().find(|package| package.id == id);
+        if let (Some(package), "example", false) = (package, kind, executable.is_empty()) {
+            examples.push(Example {
+                package,
+                name: target.at("name").text().to_owned(),
+                executable: PathBuf::from(executable),
+            });
+        }
+    }
+    examples.sort_by(|a, b| a.executable.cmp(&b.executable));
+    Ok(examples)
+}
+
+fn required_features(packages: &[Package]) -> Vec<String> {
+    let mut features = Vec::new();
+    for package in packages {
+        let examples = package
+            .targets
+            .iter()
+            .filter(|target| target.kind == "example");
+        for feature in examples.flat_map(|target| &target.required_features) {
+            features.push(format!("{}/{feature}", package.name));
+        }
+    }
+    features.sort();
+    features.dedup();
+    features
+}
+
+fn start(ctx: &Context, example: &Example<'_>) -> Result<(), String> {
+    let driver = DRIVERS
+        .iter()
+        .find(|driver| driver.package == example.package.name && driver.example == example.name);
+    if let Some(driver) = driver {
+        return (driver.drive)(ctx, &example.executable);
+    }
+    let command = (ctx.command(&example.executable))
+        .dir(&example.package.dir)
+        .limit(RUN_LIMIT);
+    command.capture_merged().ok(&command).map(drop)
+}

@@ -1,0 +1,36 @@
+//! test: every test of the workspace, in each pass.
+
+use super::{package_args, selected};
+use crate::context::{Context, Outcome};
+use crate::runner::{self, Pass};
+
+/// The conditions under which the tests run; one line each.
+#[rustfmt::skip]
+const PASSES: &[Pass] = &[
+    Pass { name: "native", env: &[], launcher: None, packages: &[] },
+];
+
+/// Builds once, then runs every pass.
+pub(crate) fn run(ctx: &Context) -> Outcome {
+    let mut outcome = Outcome::new();
+    let packages = selected(ctx, &mut outcome);
+    if packages.is_empty() {
+        return outcome;
+    }
+    let command = (ctx.cargo("test").args(["--locked", "--no-run"])).args(package_args(&packages));
+    match runner::build(command, &packages) {
+        Ok(binaries) => {
+            for pass in PASSES {
+                outcome.merge(runner::run(ctx, pass, &binaries));
+            }
+        }
+        Err(why) => outcome.fail("building the tests", why),
+    }
+    if ctx.packages.is_empty() && outcome == Outcome::new() {
+        outcome.fail(
+            "finding the tests",
+            "the whole workspace listed not one test",
+        );
+    }
+    outcome
+}
