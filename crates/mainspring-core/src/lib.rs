@@ -10,6 +10,8 @@
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
+//! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
+//! | [`trace`] | hook points for a recorder |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 mod atomic_waker;
@@ -24,7 +26,9 @@ pub mod relay;
 pub mod ring;
 #[doc(hidden)]
 pub mod sync;
+pub mod task;
 pub mod time;
+pub mod trace;
 pub mod wait;
 mod wake_batch;
 

@@ -16,6 +16,7 @@
 //!   belongs to the task whose poll the guard brackets, and [`Polling`], which is
 //!   never forgotten by the code that gives it a slot, borrows it.
 
+use crate::sync::thread_local;
 use crate::time::Nanos;
 use crate::wait::WaitSlot;
 use std::cell::Cell;

@@ -23,3 +23,10 @@ pub use self::loom::*;
 mod std;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub use self::std::*;
+
+/// Process-wide statics that no model explores: id counters, hooks, switches. A loom object cannot
+/// live in a `static`, and none of these carries a protocol.
+pub mod global {
+    pub use ::std::sync::atomic::{AtomicBool, AtomicU64};
+    pub use ::std::sync::{OnceLock, RwLock};
+}

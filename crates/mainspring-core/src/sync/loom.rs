@@ -1,6 +1,7 @@
 //! The door in the model's build: loom's primitives under the names of `sync/std.rs`.
 
 pub use ::loom::sync::Arc;
+pub use ::loom::thread_local;
 
 /// Atomic integers, pointers and fences.
 pub mod atomic {

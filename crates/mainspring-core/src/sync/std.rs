@@ -1,6 +1,7 @@
 //! The door in every build but the model's: the standard library, with locks that do not poison.
 
 pub use ::std::sync::Arc;
+pub use ::std::thread_local;
 
 /// Atomic integers, pointers and fences.
 pub mod atomic {

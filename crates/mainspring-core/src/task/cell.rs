@@ -1,0 +1,210 @@
+//! The whole task: the header, and the place where the future is and its result will be.
+
+use super::header::{Header, TaskPtr};
+use super::schedule::SchedulerRef;
+use super::unobserved::{contain, forget_panics};
+use super::vtable::{Payload, Progress, Vtable};
+use crate::sync::cell::UnsafeCell;
+use std::future::Future;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+/// The future, then its output or the payload of its panic, in the same memory. Which of them it
+/// is, the state word says.
+union Place<F: Future> {
+    future: ManuallyDrop<F>,
+    output: ManuallyDrop<F::Output>,
+    panic: ManuallyDrop<Payload>,
+}
+
+#[repr(C)]
+struct Cell<F: Future> {
+    header: Header,
+    place: UnsafeCell<Place<F>>,
+}
+
+/// Allocates a task and builds it in place: the future is moved once, from the caller's argument
+/// to the heap.
+#[inline]
+pub(crate) fn allocate<F: Future, const LOCAL: bool>(
+    future: F,
+    scheduler: SchedulerRef,
+    spawned_at: &'static Location<'static>,
+) -> TaskPtr {
+    let vtable = const {
+        &Vtable {
+            poll: poll::<F>,
+            drop_future: drop_future::<F>,
+            drop_output: drop_output::<F>,
+            put_panic: put_panic::<F>,
+            take_panic: take_panic::<F>,
+            take_output: take_output::<F>,
+            free: free::<F>,
+            is_local: LOCAL,
+        }
+    };
+    let cell: *mut Cell<F> = Box::into_raw(Box::<Cell<F>>::new_uninit()).cast();
+    let header = Header::new(vtable, scheduler, spawned_at);
+    // SAFETY: [task.in-place] `cell` is freshly allocated for a `Cell<F>`, so this is in bounds.
+    let place = unsafe { &raw mut (*cell).place };
+    let future = Place {
+        future: ManuallyDrop::new(future),
+    };
+    // SAFETY: [task.in-place] the place is allocated, aligned and ours.
+    unsafe { place.write(UnsafeCell::new(future)) };
+    // SAFETY: [task.in-place] the header is the first field of a `repr(C)` type, as above.
+    unsafe { cell.cast::<Header>().write(header) };
+    // SAFETY: [task.in-place] `Box` never gives a null pointer.
+    unsafe { NonNull::new_unchecked(cell.cast()) }
+}
+
+/// Calls `with` with the place of a task of `F`.
+///
+/// # Safety
+///
+/// `task` was allocated for an `F`, is alive, and the caller is the one who may touch the place.
+#[inline]
+unsafe fn with_place<F: Future, R>(task: TaskPtr, with: impl FnOnce(*mut Place<F>) -> R) -> R {
+    // SAFETY: [task.alive] the caller's contract; the header begins the `Cell<F>` it came from, and
+    // the pointer has the provenance of the whole allocation.
+    let cell = unsafe { task.cast::<Cell<F>>().as_ref() };
+    cell.place.with_mut(with)
+}
+
+unsafe fn poll<F: Future>(task: TaskPtr, cx: &mut Context<'_>) -> Progress {
+    let poll = |place: *mut Place<F>| {
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: [task.future-once] the future is in the place: the poller is us.
+            let future = unsafe { &mut *(&raw mut (*place).future).cast::<F>() };
+            // SAFETY: [task.pinned] it was built there, and is dropped there before the place is
+            // used for anything else.
+            unsafe { Pin::new_unchecked(future) }.poll(cx)
+        }));
+        match polled {
+            Ok(Poll::Pending) => Progress::Pending,
+            // SAFETY: [task.future-once] the future is in the place, and is not polled again.
+            Ok(Poll::Ready(output)) => unsafe { replace(place, output) },
+            Err(payload) => {
+                // A second panic, of the destructor, says less than the first.
+                // SAFETY: [task.future-once] as above.
+                forget_panics(unsafe { contain_drop(place) });
+                // SAFETY: [task.future-once] the future is gone.
+                unsafe { write_panic(place, payload) };
+                Progress::Panic
+            }
+        }
+    };
+    // SAFETY: [task.one-poller] the caller's contract.
+    unsafe { with_place(task, poll) }
+}
+
+/// Drops the future and puts its output in its place.
+///
+/// # Safety
+///
+/// The future is in the place and is not used again.
+#[inline]
+unsafe fn replace<F: Future>(place: *mut Place<F>, output: F::Output) -> Progress {
+    // SAFETY: [task.future-once] the caller's contract.
+    if let Some(payload) = unsafe { contain_drop(place) } {
+        // The program failed, and that is not to be hidden behind a value.
+        forget_panics(contain(|| drop(output)));
+        // SAFETY: [task.future-once] the future is gone.
+        unsafe { write_panic(place, payload) };
+        return Progress::Panic;
+    }
+    // SAFETY: [task.future-once] the future is gone, so its place is free.
+    unsafe { (&raw mut (*place).output).write(ManuallyDrop::new(output)) };
+    Progress::Output
+}
+
+/// Drops the future in its place; `Some` if its destructor panicked.
+///
+/// # Safety
+///
+/// The future is in the place and is not used again.
+#[inline]
+unsafe fn contain_drop<F: Future>(place: *mut Place<F>) -> Option<Payload> {
+    if !std::mem::needs_drop::<F>() {
+        return None;
+    }
+    contain(|| {
+        // SAFETY: [task.future-once] the caller's contract.
+        unsafe { (&raw mut (*place).future).cast::<F>().drop_in_place() }
+    })
+}
+
+/// Puts a panic's payload in the place.
+///
+/// # Safety
+///
+/// The place is empty.
+unsafe fn write_panic<F: Future>(place: *mut Place<F>, payload: Payload) {
+    // SAFETY: [task.future-once] the caller's contract.
+    unsafe { (&raw mut (*place).panic).write(ManuallyDrop::new(payload)) };
+}
+
+unsafe fn drop_future<F: Future>(task: TaskPtr) -> Option<Payload> {
+    // SAFETY: [task.one-poller] the caller's contract, and that of `contain_drop`.
+    unsafe { with_place(task, |place| contain_drop::<F>(place)) }
+}
+
+unsafe fn drop_output<F: Future>(task: TaskPtr) -> Option<Payload> {
+    if !std::mem::needs_drop::<F::Output>() {
+        return None;
+    }
+    let drop = |place: *mut Place<F>| {
+        contain(|| {
+            // SAFETY: [task.output-once] the output is in the place, and the caller owns it.
+            unsafe {
+                (&raw mut (*place).output)
+                    .cast::<F::Output>()
+                    .drop_in_place()
+            }
+        })
+    };
+    // SAFETY: [task.output-once] the caller's contract.
+    unsafe { with_place(task, drop) }
+}
+
+unsafe fn put_panic<F: Future>(task: TaskPtr, payload: Payload) {
+    // SAFETY: [task.one-poller] the caller's contract, and that of `write_panic`.
+    unsafe { with_place(task, |place| write_panic::<F>(place, payload)) }
+}
+
+unsafe fn take_panic<F: Future>(task: TaskPtr) -> Payload {
+    let take = |place: *mut Place<F>| {
+        // SAFETY: [task.output-once] the payload is in the place, and the caller takes it once.
+        unsafe { (&raw mut (*place).panic).cast::<Payload>().read() }
+    };
+    // SAFETY: [task.output-once] the caller's contract.
+    unsafe { with_place(task, take) }
+}
+
+unsafe fn take_output<F: Future>(task: TaskPtr, to: *mut ()) {
+    let take = |place: *mut Place<F>| {
+        // SAFETY: [task.output-once] the output is in the place, the caller takes it once, and has
+        // room for one `F::Output` at `to`, which is not in this task.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                (&raw const (*place).output).cast::<F::Output>(),
+                to.cast::<F::Output>(),
+                1,
+            );
+        }
+    };
+    // SAFETY: [task.output-once] the caller's contract.
+    unsafe { with_place(task, take) }
+}
+
+unsafe fn free<F: Future>(task: TaskPtr) {
+    // SAFETY: [task.alive] the caller alone reaches the task, which came from a `Box` of the same
+    // layout; neither header nor place drops anything: what they held was taken out.
+    drop(unsafe { Box::from_raw(task.cast::<MaybeUninit<Cell<F>>>().as_ptr()) });
+}
+
+#[cfg(test)]
+mod tests;

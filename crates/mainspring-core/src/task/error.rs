@@ -1,0 +1,126 @@
+//! Why a task gave no output.
+
+use super::TaskId;
+use super::unobserved::message;
+use super::vtable::Payload;
+use std::any::Any;
+use std::fmt;
+use std::panic::Location;
+
+/// A task gave no output: it was cancelled, or it panicked.
+pub struct JoinError {
+    task: TaskId,
+    spawned_at: &'static Location<'static>,
+    why: Why,
+}
+
+enum Why {
+    Cancelled,
+    Panic(Shared),
+}
+
+/// A panic's payload that may be shared, though what it holds may not.
+struct Shared(Payload);
+
+// SAFETY: [join.payload] through a shared reference the payload is only asked for its type, and read
+// if it is a text, which is `Sync`; everything else needs the error by value.
+unsafe impl Sync for Shared {}
+
+impl JoinError {
+    pub(crate) fn cancelled(task: TaskId, spawned_at: &'static Location<'static>) -> Self {
+        Self {
+            task,
+            spawned_at,
+            why: Why::Cancelled,
+        }
+    }
+
+    pub(crate) fn panicked(
+        task: TaskId,
+        spawned_at: &'static Location<'static>,
+        payload: Payload,
+    ) -> Self {
+        Self {
+            task,
+            spawned_at,
+            why: Why::Panic(Shared(payload)),
+        }
+    }
+
+    /// Whether the task was aborted, or dropped by its executor, before it finished.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.why, Why::Cancelled)
+    }
+
+    /// Whether the task panicked: its future in `poll` or in its destructor.
+    #[must_use]
+    pub fn is_panic(&self) -> bool {
+        matches!(self.why, Why::Panic(_))
+    }
+
+    /// Whether trying again may help: never, the task is gone.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        false
+    }
+
+    /// The payload of the panic, for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    ///
+    /// If the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
+    #[must_use]
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("no panic to take: {error}"),
+        }
+    }
+
+    /// The payload of the panic.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, if the task was cancelled.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
+        match self.why {
+            Why::Panic(Shared(payload)) => Ok(payload),
+            Why::Cancelled => Err(self),
+        }
+    }
+
+    /// The task's number.
+    #[must_use]
+    pub fn task_id(&self) -> TaskId {
+        self.task
+    }
+
+    /// Where the task was spawned.
+    #[must_use]
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} (spawned at {}) ", self.task, self.spawned_at)?;
+        match &self.why {
+            Why::Cancelled => f.write_str("was cancelled"),
+            Why::Panic(Shared(payload)) => match message(&**payload) {
+                Some(message) => write!(f, "panicked: {message}"),
+                None => f.write_str("panicked"),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl std::error::Error for JoinError {}

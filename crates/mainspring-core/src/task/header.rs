@@ -1,0 +1,271 @@
+//! The part of a task that does not depend on its future: 88 bytes, what is left of an
+//! allocator's 96-byte chunk.
+//!
+//! | bytes | field | who writes it |
+//! |---|---|---|
+//! | 8 | state word | everybody, by read-modify-writes |
+//! | 8 | vtable | nobody after creation |
+//! | 8 | scheduler | taken out by whoever ends the future |
+//! | 8 + 8 | wait slot: object or queue link, polls, wait kind and stamp | owner of the runnable; poller |
+//! | 8 | spawn location | nobody |
+//! | 8 | id | nobody |
+//! | 16 | registry links | under the lock of the executor's registry |
+//! | 16 | join waker | see [`task`](crate::task) |
+
+use super::schedule::SchedulerRef;
+use super::state::State;
+use super::vtable::Vtable;
+use super::{Runnable, TaskId, TaskRef, WakeCause};
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::cell::UnsafeCell;
+use crate::trace;
+use crate::wait::WaitSlot;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::task::Waker;
+
+/// A pointer to a task's header, which begins its allocation.
+pub(crate) type TaskPtr = NonNull<Header>;
+
+/// The links of the registry that a task is in.
+#[derive(Default)]
+pub(crate) struct Links {
+    pub(crate) prev: Option<TaskPtr>,
+    pub(crate) next: Option<TaskPtr>,
+}
+
+/// See the module.
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) state: State,
+    pub(crate) vtable: &'static Vtable,
+    scheduler: UnsafeCell<Option<SchedulerRef>>,
+    pub(crate) wait: WaitSlot,
+    pub(crate) spawned_at: &'static Location<'static>,
+    pub(crate) id: TaskId,
+    pub(crate) links: UnsafeCell<Links>,
+    joiner: UnsafeCell<MaybeUninit<Waker>>,
+    /// No bytes: a model sees here that no look at the header races with its end.
+    alive: UnsafeCell<()>,
+}
+
+#[cfg(all(
+    target_pointer_width = "64",
+    not(all(mainspring_loom, feature = "loom"))
+))]
+const _: () = assert!(
+    size_of::<Header>() == 88 && align_of::<Header>() == 8,
+    "the header fills what an allocator's 96-byte chunk leaves"
+);
+
+impl Header {
+    #[inline]
+    pub(crate) fn new(
+        vtable: &'static Vtable,
+        scheduler: SchedulerRef,
+        spawned_at: &'static Location<'static>,
+    ) -> Self {
+        Self {
+            state: State::new(),
+            vtable,
+            scheduler: UnsafeCell::new(Some(scheduler)),
+            wait: WaitSlot::new(),
+            spawned_at,
+            id: TaskId::next(),
+            links: UnsafeCell::new(Links::default()),
+            joiner: UnsafeCell::new(MaybeUninit::uninit()),
+            alive: UnsafeCell::new(()),
+        }
+    }
+
+    /// A reference to the scheduler of a task whose future is not gone, by its caller's right to
+    /// keep it so.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the runnable, or is the poller.
+    #[inline]
+    pub(crate) unsafe fn scheduler(&self) -> Option<SchedulerRef> {
+        self.scheduler.with(|place| {
+            // SAFETY: [task.scheduler] only the poller that ends the future writes the place, and
+            // it needs the runnable that the caller owns.
+            unsafe { &*place }.clone()
+        })
+    }
+
+    /// Whether this thread may poll and drop the task's future.
+    ///
+    /// # Safety
+    ///
+    /// As for [`scheduler`](Self::scheduler).
+    #[inline]
+    pub(crate) unsafe fn is_home(&self) -> bool {
+        if !self.vtable.is_local {
+            return true;
+        }
+        // SAFETY: [task.scheduler] the caller's contract is this one's.
+        unsafe { self.scheduler() }.is_some_and(|scheduler| scheduler.is_home())
+    }
+
+    /// Takes the scheduler out: the future is gone.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the poller and has ended the future.
+    #[inline]
+    pub(crate) unsafe fn take_scheduler(&self) -> Option<SchedulerRef> {
+        self.scheduler.with_mut(|place| {
+            // SAFETY: [task.scheduler] the poller alone reaches the place.
+            unsafe { &mut *place }.take()
+        })
+    }
+
+    /// Puts the join waker in its place.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the join handle, and JOIN_WAKER is clear.
+    pub(crate) unsafe fn put_joiner(&self, waker: Waker) {
+        self.joiner.with_mut(|place| {
+            // SAFETY: [task.joiner-slot] with JOIN_WAKER clear the place is the handle's.
+            unsafe { &mut *place }.write(waker);
+        });
+    }
+
+    /// Takes the join waker out of its place.
+    ///
+    /// # Safety
+    ///
+    /// The caller has cleared JOIN_WAKER, which was set, and takes the waker once.
+    pub(crate) unsafe fn take_joiner(&self) -> Waker {
+        // A read only: the handle may be comparing at the same time.
+        self.joiner.with(|place| {
+            // SAFETY: [task.joiner-slot] nobody writes the place while the caller owns the waker.
+            let place = unsafe { &*place };
+            // SAFETY: [task.joiner-slot] JOIN_WAKER was set, so a waker is there; it is clear now,
+            // so nobody reads it out again.
+            unsafe { place.assume_init_read() }
+        })
+    }
+
+    /// Whether the registered join waker wakes the same task as `waker`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the join handle and has seen JOIN_WAKER set.
+    pub(crate) unsafe fn joiner_wakes(&self, waker: &Waker) -> bool {
+        self.joiner.with(|place| {
+            // SAFETY: [task.joiner-slot] only the handle writes the place.
+            let place = unsafe { &*place };
+            // SAFETY: [task.joiner-slot] the handle put a waker there. Its completer may own it by
+            // now, and may even have woken it; the bytes stay, and comparing reads only them.
+            unsafe { place.assume_init_ref() }.will_wake(waker)
+        })
+    }
+
+    /// The link of the queue that the task's runnable is in.
+    #[inline]
+    pub(crate) fn link(&self) -> Option<TaskPtr> {
+        let address = self.wait.object.load(Relaxed);
+        NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))
+    }
+
+    /// Links the runnable in front of another in a queue. Only by the owner of the runnable.
+    #[inline]
+    pub(crate) fn set_link(&self, next: Option<TaskPtr>) {
+        let address = next.map_or(0, |next| next.as_ptr().expose_provenance());
+        self.wait.object.store(address as u64, Relaxed);
+    }
+
+    /// One look at the header, for a model: it must not race with the task's end.
+    #[inline(always)]
+    pub(crate) fn touch(&self) {
+        self.alive.with(|_| ());
+    }
+}
+
+/// Gives a runnable to its scheduler.
+#[inline]
+pub(crate) fn schedule(runnable: Runnable, why: WakeCause) {
+    let header = runnable.header();
+    trace::wake(header.id, why);
+    // SAFETY: [task.scheduler] we own the runnable. The reference is our own, and keeps the
+    // scheduler alive when the runnable has run and gone before the call is over.
+    match unsafe { header.scheduler() } {
+        Some(scheduler) => scheduler.schedule(runnable, why),
+        None => debug_assert!(false, "task.scheduler: a runnable without one"),
+    }
+}
+
+/// Wakes a task through a reference that stays.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind to the task.
+#[inline]
+pub(crate) unsafe fn wake_by_ref(task: TaskPtr) {
+    // SAFETY: [task.alive] the caller's reference.
+    let header = unsafe { task.as_ref() };
+    if header.state.wake_by_ref() == super::state::OnWake::Schedule {
+        // SAFETY: [task.runnable] the verdict makes the runnable ours.
+        schedule(unsafe { Runnable::from_ptr(task) }, WakeCause::Wake);
+    }
+}
+
+/// Aborts a task through a reference that stays.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind to the task.
+pub(crate) unsafe fn abort(task: TaskPtr) {
+    // SAFETY: [task.alive] the caller's reference.
+    let header = unsafe { task.as_ref() };
+    if header.state.abort() == super::state::OnWake::Schedule {
+        // SAFETY: [task.runnable] the verdict makes the runnable ours.
+        schedule(unsafe { Runnable::from_ptr(task) }, WakeCause::Abort);
+    }
+}
+
+/// Gives up one counted reference, and frees the task if it was the last of any kind.
+///
+/// # Safety
+///
+/// The caller holds the reference and does not use it again.
+#[inline]
+pub(crate) unsafe fn release(task: TaskPtr) {
+    // SAFETY: [task.alive] the caller's reference, until the next line.
+    let header = unsafe { task.as_ref() };
+    header.touch();
+    if header.state.release() == super::state::OnRelease::Free {
+        // SAFETY: [task.alive] the verdict: nobody else reaches the task.
+        unsafe { free(task) };
+    }
+}
+
+/// Frees the task's memory.
+///
+/// # Safety
+///
+/// A verdict `Free` was given to the caller, who is the only one to reach the task.
+#[cold]
+pub(crate) unsafe fn free(task: TaskPtr) {
+    // SAFETY: [task.alive] still allocated.
+    let header = unsafe { task.as_ref() };
+    header.alive.with_mut(|_| ());
+    header.joiner.with_mut(|_| ());
+    let vtable = header.vtable;
+    // SAFETY: [task.alive] the caller's contract is the vtable's.
+    unsafe { (vtable.free)(task) };
+}
+
+/// Lends a `TaskRef` to the scheduler for one call.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind for as long as the loan is used.
+#[inline]
+pub(crate) unsafe fn lend(task: TaskPtr) -> ManuallyDrop<TaskRef> {
+    // SAFETY: [task.alive] the caller's reference; the count stays as it is, in both directions.
+    ManuallyDrop::new(unsafe { TaskRef::from_ptr(task) })
+}

@@ -1,0 +1,514 @@
+//! The state word of a task: eight flags and a count, every transition one read-modify-write.
+//!
+//! The word knows nothing of futures or wakers. Each method crosses one arrow and returns what the
+//! caller owes now; who may touch which field of the task in which state stands in
+//! [`task`](crate::task).
+
+use crate::sync::atomic::{
+    AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+    acquire_last,
+};
+
+/// A `Runnable` exists; with `RUNNING`, one will exist when the poll ends.
+const SCHEDULED: usize = 1;
+/// A thread polls the future, or drops it, or hands its result over.
+const RUNNING: usize = 1 << 1;
+/// The future is gone; what is left in its place, `PANICKED` and `EMPTY` say.
+const COMPLETE: usize = 1 << 2;
+/// Somebody asked for the task's end: the next to run it drops the future instead.
+const CANCELLED: usize = 1 << 3;
+/// The join handle exists.
+const JOIN_INTEREST: usize = 1 << 4;
+/// The join waker's place holds a waker, which belongs to whoever clears this bit.
+const JOIN_WAKER: usize = 1 << 5;
+/// With `COMPLETE`: the place of the output holds the payload of a panic.
+const PANICKED: usize = 1 << 6;
+/// With `COMPLETE`: the place of the output holds nothing.
+const EMPTY: usize = 1 << 7;
+/// A local task's runnable was dropped away from home and has been sent there once.
+const ROUTED: usize = 1 << 8;
+/// One counted reference: a waker, an abort handle, a `TaskRef`.
+const REFERENCE: usize = 1 << 9;
+
+/// From here on a count is out of hand: half of what the word can hold.
+const REFERENCES_MAX: usize = isize::MAX as usize;
+
+/// What the poller of a runnable does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the task is RUNNING: nobody else will end that"]
+pub(crate) enum OnBegin {
+    /// Poll the future, then cross [`State::end`] or [`State::complete`].
+    Poll,
+    /// Drop the future, then cross [`State::complete`].
+    Drop,
+}
+
+/// What is owed after a poll that returned `Pending`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a runnable that is not taken is never run"]
+pub(crate) enum OnEnd {
+    /// Nothing; the caller holds no reference any more.
+    Idle,
+    /// It was woken meanwhile: the runnable is the caller's, who schedules it.
+    Schedule,
+    /// It was aborted meanwhile: the runnable is the caller's, who begins it again to drop it.
+    Drop,
+}
+
+/// What a waker or an abort owes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a runnable that is not taken is never run"]
+pub(crate) enum OnWake {
+    /// The runnable is the caller's, who schedules it.
+    Schedule,
+    /// Somebody else will see to it, or the task is complete.
+    Nothing,
+    /// The last reference went: free the task. Only by-value wakes say so.
+    Free,
+}
+
+/// What becomes of the place where the future was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It holds the output.
+    Output,
+    /// It holds the payload of a panic.
+    Panic,
+    /// It holds nothing.
+    Empty,
+}
+
+/// What the thread that ended the future owes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "dropping the verdict leaks the task or strands its joiner"]
+pub(crate) enum OnComplete {
+    /// Nothing; the caller holds no reference any more.
+    Done,
+    /// Nobody joins: drop what is in the place and complete again, as `Empty`. Still `RUNNING`.
+    Unwanted,
+    /// Take the join waker out, cross [`State::release_running`], then wake.
+    WakeJoiner,
+    /// Nobody holds the task: free it.
+    Free,
+}
+
+/// What is owed after giving a reference up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the last reference frees"]
+pub(crate) enum OnRelease {
+    /// Others hold the task.
+    Shared,
+    /// Nobody holds the task: free it.
+    Free,
+}
+
+/// What the join handle finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a result that is found is the join handle's to take"]
+pub(crate) enum OnJoin {
+    /// Not complete, and no waker of the handle's is registered.
+    Pending,
+    /// Not complete, and the registered waker is there to be compared.
+    Registered,
+    /// Complete: what is in the place belongs to the handle.
+    Complete(Outcome),
+}
+
+/// What the join handle's drop finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the handle's reference must be given up"]
+pub(crate) enum OnDetach {
+    /// Done: the task goes on without the handle.
+    Detached,
+    /// A waker is registered: withdraw it, then detach again.
+    Registered,
+    /// Complete: drop what is in the place, then cross [`State::release_handle`].
+    Complete(Outcome),
+}
+
+/// Where a dropped runnable of a local task goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the future is neither dropped nor sent home yet"]
+pub(crate) enum OnRoute {
+    /// Home, by its scheduler.
+    Home,
+    /// It was sent home before and came back: nobody is there. Leak it.
+    Nowhere,
+}
+
+/// What the word says at one moment, for a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen(usize);
+
+impl Seen {
+    pub(crate) fn is_scheduled(self) -> bool {
+        self.0 & SCHEDULED != 0
+    }
+
+    pub(crate) fn is_running(self) -> bool {
+        self.0 & RUNNING != 0
+    }
+
+    pub(crate) fn is_complete(self) -> bool {
+        self.0 & COMPLETE != 0
+    }
+
+    pub(crate) fn is_cancelled(self) -> bool {
+        self.0 & CANCELLED != 0
+    }
+
+    /// Neither queued nor polled: what it waits for means something.
+    pub(crate) fn is_idle(self) -> bool {
+        self.0 & (SCHEDULED | RUNNING | COMPLETE) == 0
+    }
+}
+
+/// Whether nobody can reach the task any more: complete, and no reference of any kind left.
+fn is_unreachable(word: usize) -> bool {
+    word & (COMPLETE | RUNNING | JOIN_INTEREST) == COMPLETE && word < REFERENCE
+}
+
+fn outcome(word: usize) -> Outcome {
+    match word & (PANICKED | EMPTY) {
+        0 => Outcome::Output,
+        PANICKED => Outcome::Panic,
+        _ => Outcome::Empty,
+    }
+}
+
+impl Outcome {
+    fn bits(self) -> usize {
+        match self {
+            Self::Output => 0,
+            Self::Panic => PANICKED,
+            Self::Empty => EMPTY,
+        }
+    }
+}
+
+/// The state word.
+#[derive(Debug)]
+pub(crate) struct State(AtomicUsize);
+
+impl State {
+    /// A new task: its runnable and its join handle exist.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Self(AtomicUsize::new(SCHEDULED | JOIN_INTEREST))
+    }
+
+    /// Looks, for a snapshot. What the looker reads next is at least as new.
+    #[inline]
+    pub(crate) fn seen(&self) -> Seen {
+        // ORDERING: [task.output] Acquire, pairs with `complete`: whoever is told that the task is
+        // complete also sees what it did. Relaxed would let a reader miss the task's last writes.
+        Seen(self.0.load(Acquire))
+    }
+
+    /// SCHEDULED → RUNNING, by the owner of the runnable.
+    #[inline]
+    pub(crate) fn begin(&self) -> OnBegin {
+        // SCHEDULED is set and RUNNING is not, so adding their difference moves the one bit.
+        // ORDERING: [task.wake] [task.handoff] Acquire, pairs with the Release of every wake since
+        // the last poll, redundant ones too, and of the end of the last poll. Relaxed would poll
+        // without seeing what the waker wrote, or race with the last poller on the future.
+        let word = self.0.fetch_add(RUNNING - SCHEDULED, Acquire);
+        debug_assert_eq!(
+            word & (SCHEDULED | RUNNING | COMPLETE),
+            SCHEDULED,
+            "task.one-poller: begun without a runnable"
+        );
+        if word & CANCELLED == 0 {
+            OnBegin::Poll
+        } else {
+            OnBegin::Drop
+        }
+    }
+
+    /// RUNNING → idle or SCHEDULED, after a poll that returned `Pending`.
+    #[inline]
+    pub(crate) fn end(&self) -> OnEnd {
+        // ORDERING: [task.handoff] Release, pairs with `begin`: the next poller sees what this
+        // poll did to the future. Relaxed would let the two race.
+        let word = self.0.fetch_sub(RUNNING, Release);
+        debug_assert_eq!(
+            word & (RUNNING | COMPLETE),
+            RUNNING,
+            "task.one-poller: ended a poll that was not begun"
+        );
+        match word & (SCHEDULED | CANCELLED) {
+            0 => OnEnd::Idle,
+            SCHEDULED => OnEnd::Schedule,
+            // An abort during a poll sets both flags; one before it was seen by `begin`.
+            _ => OnEnd::Drop,
+        }
+    }
+
+    /// A waker that goes on living wakes.
+    #[inline]
+    pub(crate) fn wake_by_ref(&self) -> OnWake {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word & COMPLETE != 0 {
+                return OnWake::Nothing;
+            }
+            // ORDERING: [task.wake] Release, also when the flag is set already: pairs with
+            // `begin`, so that the poll asked for sees what this thread wrote. Relaxed, or leaving
+            // out the write, would lose it.
+            match self
+                .0
+                .compare_exchange_weak(word, word | SCHEDULED, Release, Relaxed)
+            {
+                Ok(_) => return Self::woken(word),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// A waker wakes and gives its reference up, which a new runnable does not need: its flag is
+    /// one.
+    #[inline]
+    pub(crate) fn wake_by_value(&self) -> OnWake {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word & COMPLETE != 0 {
+                return match self.release() {
+                    OnRelease::Free => OnWake::Free,
+                    OnRelease::Shared => OnWake::Nothing,
+                };
+            }
+            debug_assert!(word >= REFERENCE, "task.alive: woke without a reference");
+            // ORDERING: [task.wake] Release, as in `wake_by_ref`.
+            match self.0.compare_exchange_weak(
+                word,
+                (word | SCHEDULED) - REFERENCE,
+                Release,
+                Relaxed,
+            ) {
+                Ok(_) => return Self::woken(word),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Asks for the task's end: whoever has the runnable drops the future.
+    pub(crate) fn abort(&self) -> OnWake {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word & (COMPLETE | CANCELLED) != 0 {
+                return OnWake::Nothing;
+            }
+            // ORDERING: [task.wake] Release, pairs with `begin`: the future's destructor sees what
+            // the aborting thread wrote.
+            match self
+                .0
+                .compare_exchange_weak(word, word | SCHEDULED | CANCELLED, Release, Relaxed)
+            {
+                Ok(_) => return Self::woken(word),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    #[inline]
+    fn woken(before: usize) -> OnWake {
+        if before & (SCHEDULED | RUNNING) == 0 {
+            OnWake::Schedule
+        } else {
+            OnWake::Nothing
+        }
+    }
+
+    /// RUNNING → COMPLETE: the future is gone, `outcome` says what is in its place.
+    #[inline]
+    pub(crate) fn complete(&self, outcome: Outcome) -> OnComplete {
+        // ORDERING: [task.free] Acquire, pairs with the Release of every reference given up: what
+        // their holders did to the task is over before it is freed. Relaxed would free under them.
+        let mut word = self.0.load(Acquire);
+        loop {
+            debug_assert_eq!(
+                word & (RUNNING | COMPLETE),
+                RUNNING,
+                "task.future-once: completed twice"
+            );
+            if word & JOIN_INTEREST == 0 {
+                if outcome != Outcome::Empty {
+                    return OnComplete::Unwanted;
+                }
+                // Neither handle nor counted reference: nobody can make one any more, so freeing
+                // needs no write.
+                if word < REFERENCE {
+                    return OnComplete::Free;
+                }
+            }
+            let joiner = word & JOIN_WAKER;
+            // The caller keeps the task as RUNNING while it has a joiner to wake.
+            let running = if joiner == 0 { RUNNING } else { 0 };
+            let next = word & !(SCHEDULED | JOIN_WAKER | running) | COMPLETE | outcome.bits();
+            // ORDERING: [task.output] Release, pairs with the Acquire of the join handle: it sees
+            // the output. [task.joiner] Acquire, pairs with `register`: the waker in the place is
+            // whole. Either one weaker races on the place. Acquire on failure as above.
+            match self.0.compare_exchange_weak(word, next, AcqRel, Acquire) {
+                Ok(_) if joiner != 0 => return OnComplete::WakeJoiner,
+                Ok(_) => return OnComplete::Done,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Gives up the reference that RUNNING is, after the join waker was taken out.
+    pub(crate) fn release_running(&self) -> OnRelease {
+        self.give_up(RUNNING)
+    }
+
+    /// Gives up the reference that the join handle is, after the place was emptied.
+    #[inline]
+    pub(crate) fn release_handle(&self) -> OnRelease {
+        // ORDERING: [task.free] Acquire, pairs with every reference given up: they are done with
+        // the task. Relaxed would free under them.
+        let word = self.0.load(Acquire);
+        if is_unreachable(word & !JOIN_INTEREST) {
+            // The handle is all there is, and only it could hand out more.
+            return OnRelease::Free;
+        }
+        self.give_up(JOIN_INTEREST)
+    }
+
+    /// Gives up one counted reference.
+    #[inline]
+    pub(crate) fn release(&self) -> OnRelease {
+        self.give_up(REFERENCE)
+    }
+
+    #[inline]
+    fn give_up(&self, reference: usize) -> OnRelease {
+        // ORDERING: [task.free] Release, pairs with the Acquire of whoever frees: what this holder
+        // did to the task comes before. Relaxed would let the free overtake it.
+        let word = self.0.fetch_sub(reference, Release);
+        debug_assert!(
+            word & reference != 0 || reference == REFERENCE && word >= REFERENCE,
+            "task.alive: gave up a reference that was not held"
+        );
+        if is_unreachable(word - reference) {
+            acquire_last(&self.0);
+            OnRelease::Free
+        } else {
+            OnRelease::Shared
+        }
+    }
+
+    /// Counts one more reference, by the holder of one.
+    #[inline]
+    pub(crate) fn retain(&self) {
+        let word = self.0.fetch_add(REFERENCE, Relaxed);
+        if word > REFERENCES_MAX {
+            // Going on would wrap around and free a task in use. Unwinding would let forgotten
+            // wakers come here again.
+            std::process::abort();
+        }
+    }
+
+    /// What the join handle finds at the beginning of its poll.
+    #[inline]
+    pub(crate) fn look(&self) -> OnJoin {
+        // ORDERING: [task.output] Acquire, pairs with `complete`: the place is as it was left.
+        let word = self.0.load(Acquire);
+        if word & COMPLETE != 0 {
+            OnJoin::Complete(outcome(word))
+        } else if word & JOIN_WAKER != 0 {
+            OnJoin::Registered
+        } else {
+            OnJoin::Pending
+        }
+    }
+
+    /// The join handle has put a waker in the place and hands it to whoever completes.
+    pub(crate) fn register(&self) -> OnJoin {
+        // ORDERING: [task.output] Acquire, as in `look`.
+        let mut word = self.0.load(Acquire);
+        loop {
+            debug_assert_eq!(
+                word & (JOIN_INTEREST | JOIN_WAKER),
+                JOIN_INTEREST,
+                "task.joiner-slot: registered twice"
+            );
+            if word & COMPLETE != 0 {
+                return OnJoin::Complete(outcome(word));
+            }
+            // ORDERING: [task.joiner] Release, pairs with `complete`: who reads the place sees the
+            // whole waker. Relaxed would let it read a torn one. Acquire on failure as above.
+            match self
+                .0
+                .compare_exchange_weak(word, word | JOIN_WAKER, Release, Acquire)
+            {
+                Ok(_) => return OnJoin::Registered,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The join handle takes its waker back. `Pending`: the waker in the place is the handle's.
+    pub(crate) fn withdraw(&self) -> OnJoin {
+        // ORDERING: [task.output] Acquire, as in `look`.
+        let mut word = self.0.load(Acquire);
+        loop {
+            if word & COMPLETE != 0 {
+                return OnJoin::Complete(outcome(word));
+            }
+            debug_assert!(
+                word & JOIN_WAKER != 0,
+                "task.joiner-slot: nothing to withdraw"
+            );
+            // Relaxed on success: the handle wrote the place itself, and nobody reads it before a
+            // `complete` that sees the flag again. Acquire on failure as above.
+            // ORDERING: [task.output] Acquire on failure, as in `look`.
+            match self
+                .0
+                .compare_exchange_weak(word, word & !JOIN_WAKER, Relaxed, Acquire)
+            {
+                Ok(_) => return OnJoin::Pending,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The join handle goes, unless there is something in the task that it must empty first.
+    #[inline]
+    pub(crate) fn detach(&self) -> OnDetach {
+        // ORDERING: [task.output] Acquire, as in `look`.
+        let mut word = self.0.load(Acquire);
+        loop {
+            debug_assert!(word & JOIN_INTEREST != 0, "task.alive: detached twice");
+            if word & COMPLETE != 0 {
+                return OnDetach::Complete(outcome(word));
+            }
+            if word & JOIN_WAKER != 0 {
+                return OnDetach::Registered;
+            }
+            // ORDERING: [task.free] Release, pairs with `complete`: what the handle did to the
+            // join waker's place comes before the free. Acquire on failure as above.
+            match self
+                .0
+                .compare_exchange_weak(word, word & !JOIN_INTEREST, Release, Acquire)
+            {
+                Ok(_) => return OnDetach::Detached,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// A runnable of a local task was dropped away from home.
+    #[cold]
+    pub(crate) fn route(&self) -> OnRoute {
+        // The caller hands the runnable on or owns it alone, so nothing is published here.
+        if self.0.fetch_or(CANCELLED | ROUTED, Relaxed) & ROUTED == 0 {
+            OnRoute::Home
+        } else {
+            OnRoute::Nowhere
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+#[cfg(not(mainspring_loom))]
+mod smoke;
+#[cfg(test)]
+mod support;

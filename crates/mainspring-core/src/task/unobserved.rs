@@ -1,0 +1,134 @@
+//! Failures that nobody awaits: contained, and reported to one hook.
+
+use super::TaskId;
+use super::header::Header;
+use super::vtable::Payload;
+use crate::sync::global::{AtomicU64, RwLock};
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What failed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Unobserved<'a> {
+    /// A task panicked, or its output's destructor did, and nobody joins it.
+    Panic(&'a (dyn Any + Send)),
+    /// A local task's runnable was dropped away from home twice: its executor is gone, and with it
+    /// the one thread that may drop the future. The future has been leaked, the task is cancelled.
+    Leak,
+}
+
+/// A failure that no join handle will tell of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct UnobservedFailure<'a> {
+    /// The task.
+    pub task: TaskId,
+    /// Where it was spawned.
+    pub spawned_at: &'static Location<'static>,
+    /// What failed.
+    pub what: Unobserved<'a>,
+}
+
+impl fmt::Display for UnobservedFailure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} (spawned at {}) ", self.task, self.spawned_at)?;
+        match self.what {
+            Unobserved::Panic(payload) => match message(payload) {
+                Some(message) => write!(f, "panicked and nobody joins it: {message}"),
+                None => f.write_str("panicked and nobody joins it"),
+            },
+            Unobserved::Leak => f.write_str("leaked: it was dropped after its executor ended"),
+        }
+    }
+}
+
+/// The text of a panic, if its payload is a text.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+    payload
+        .downcast_ref::<&'static str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
+type Hook = dyn Fn(&UnobservedFailure<'_>) + Send + Sync;
+
+static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
+static LEAKED: AtomicU64 = AtomicU64::new(0);
+
+/// Sets what is called when a task fails and nobody will learn of it: it panicked after its
+/// [`JoinHandle`](super::JoinHandle) was dropped, or the handle was dropped with the panic unread.
+///
+/// Without a hook, one line goes to standard error. The hook is called on the thread where the
+/// failure was found; a panic in the hook is contained. Replaces the hook before.
+///
+/// ```
+/// mainspring_core::task::set_unobserved_failure_hook(|failure| {
+///     eprintln!("lost: {failure}");
+/// });
+/// ```
+pub fn set_unobserved_failure_hook(hook: impl Fn(&UnobservedFailure<'_>) + Send + Sync + 'static) {
+    let hook: Arc<Hook> = Arc::new(hook);
+    let before = HOOK
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .replace(hook);
+    drop(before);
+}
+
+/// How many tasks have been leaked in this process, see [`Unobserved::Leak`].
+#[must_use]
+pub fn leaked() -> u64 {
+    LEAKED.load(Relaxed)
+}
+
+/// Reports a panic that nobody will learn of, and drops its payload.
+#[cold]
+pub(crate) fn report_panic(header: &Header, payload: Payload) {
+    report(header, Unobserved::Panic(&*payload));
+    forget_panics(contain(|| drop(payload)));
+}
+
+/// Counts and reports a leak.
+#[cold]
+pub(crate) fn report_leak(header: &Header) {
+    LEAKED.fetch_add(1, Relaxed);
+    report(header, Unobserved::Leak);
+}
+
+fn report(header: &Header, what: Unobserved<'_>) {
+    let failure = UnobservedFailure {
+        task: header.id,
+        spawned_at: header.spawned_at,
+        what,
+    };
+    let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
+    forget_panics(contain(|| match hook {
+        Some(hook) => hook(&failure),
+        None => eprintln!("{failure}"),
+    }));
+}
+
+/// Runs code of the user's that must not unwind through ours; `Some` if it panicked.
+#[inline]
+pub(crate) fn contain(run: impl FnOnce()) -> Option<Payload> {
+    catch_unwind(AssertUnwindSafe(run)).err()
+}
+
+/// Drops the payload of a panic that was reported already, or that says less than another.
+pub(crate) fn forget_panics(payload: Option<Payload>) {
+    // A payload's destructor may panic with another payload; that one is forgotten, or this would
+    // have no end.
+    if let Some(payload) = payload {
+        if let Some(another) = contain(|| drop(payload)) {
+            std::mem::forget(another);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
