@@ -13,7 +13,8 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 /// The future, then its output or the payload of its panic, in the same memory. Which of them it
-/// is, the state word says.
+/// is, the state word says. With `repr(C)` each of them begins where the place does.
+#[repr(C)]
 union Place<F: Future> {
     future: ManuallyDrop<F>,
     output: ManuallyDrop<F::Output>,
@@ -78,7 +79,7 @@ unsafe fn poll<F: Future>(task: TaskPtr, cx: &mut Context<'_>) -> Progress {
     let poll = |place: *mut Place<F>| {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: [task.future-once] the future is in the place: the poller is us.
-            let future = unsafe { &mut *(&raw mut (*place).future).cast::<F>() };
+            let future = unsafe { &mut *place.cast::<F>() };
             // SAFETY: [task.pinned] it was built there, and is dropped there before the place is
             // used for anything else.
             unsafe { Pin::new_unchecked(future) }.poll(cx)
@@ -117,7 +118,7 @@ unsafe fn replace<F: Future>(place: *mut Place<F>, output: F::Output) -> Progres
         return Progress::Panic;
     }
     // SAFETY: [task.future-once] the future is gone, so its place is free.
-    unsafe { (&raw mut (*place).output).write(ManuallyDrop::new(output)) };
+    unsafe { place.cast::<F::Output>().write(output) };
     Progress::Output
 }
 
@@ -133,7 +134,7 @@ unsafe fn contain_drop<F: Future>(place: *mut Place<F>) -> Option<Payload> {
     }
     contain(|| {
         // SAFETY: [task.future-once] the caller's contract.
-        unsafe { (&raw mut (*place).future).cast::<F>().drop_in_place() }
+        unsafe { place.cast::<F>().drop_in_place() }
     })
 }
 
@@ -144,12 +145,16 @@ unsafe fn contain_drop<F: Future>(place: *mut Place<F>) -> Option<Payload> {
 /// The place is empty.
 unsafe fn write_panic<F: Future>(place: *mut Place<F>, payload: Payload) {
     // SAFETY: [task.future-once] the caller's contract.
-    unsafe { (&raw mut (*place).panic).write(ManuallyDrop::new(payload)) };
+    unsafe { place.cast::<Payload>().write(payload) };
 }
 
 unsafe fn drop_future<F: Future>(task: TaskPtr) -> Option<Payload> {
-    // SAFETY: [task.one-poller] the caller's contract, and that of `contain_drop`.
-    unsafe { with_place(task, |place| contain_drop::<F>(place)) }
+    let drop = |place: *mut Place<F>| {
+        // SAFETY: [task.future-once] the future is in the place, and the caller drops it once.
+        unsafe { contain_drop(place) }
+    };
+    // SAFETY: [task.one-poller] the caller's contract.
+    unsafe { with_place(task, drop) }
 }
 
 unsafe fn drop_output<F: Future>(task: TaskPtr) -> Option<Payload> {
@@ -159,11 +164,7 @@ unsafe fn drop_output<F: Future>(task: TaskPtr) -> Option<Payload> {
     let drop = |place: *mut Place<F>| {
         contain(|| {
             // SAFETY: [task.output-once] the output is in the place, and the caller owns it.
-            unsafe {
-                (&raw mut (*place).output)
-                    .cast::<F::Output>()
-                    .drop_in_place()
-            }
+            unsafe { place.cast::<F::Output>().drop_in_place() }
         })
     };
     // SAFETY: [task.output-once] the caller's contract.
@@ -171,14 +172,18 @@ unsafe fn drop_output<F: Future>(task: TaskPtr) -> Option<Payload> {
 }
 
 unsafe fn put_panic<F: Future>(task: TaskPtr, payload: Payload) {
-    // SAFETY: [task.one-poller] the caller's contract, and that of `write_panic`.
-    unsafe { with_place(task, |place| write_panic::<F>(place, payload)) }
+    let put = |place: *mut Place<F>| {
+        // SAFETY: [task.future-once] the future is gone, and the place is empty.
+        unsafe { write_panic(place, payload) }
+    };
+    // SAFETY: [task.one-poller] the caller's contract.
+    unsafe { with_place(task, put) }
 }
 
 unsafe fn take_panic<F: Future>(task: TaskPtr) -> Payload {
     let take = |place: *mut Place<F>| {
         // SAFETY: [task.output-once] the payload is in the place, and the caller takes it once.
-        unsafe { (&raw mut (*place).panic).cast::<Payload>().read() }
+        unsafe { place.cast::<Payload>().read() }
     };
     // SAFETY: [task.output-once] the caller's contract.
     unsafe { with_place(task, take) }
@@ -189,12 +194,9 @@ unsafe fn take_output<F: Future>(task: TaskPtr, to: *mut ()) {
         // SAFETY: [task.output-once] the output is in the place, the caller takes it once, and has
         // room for one `F::Output` at `to`, which is not in this task.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                (&raw const (*place).output).cast::<F::Output>(),
-                to.cast::<F::Output>(),
-                1,
-            );
-        }
+            to.cast::<F::Output>()
+                .copy_from_nonoverlapping(place.cast::<F::Output>(), 1)
+        };
     };
     // SAFETY: [task.output-once] the caller's contract.
     unsafe { with_place(task, take) }
