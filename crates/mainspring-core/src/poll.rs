@@ -41,6 +41,7 @@ pub struct TaskStamp {
 /// The fields of the record that one poll replaces and then restores.
 #[derive(Clone, Copy)]
 struct Frame {
+    active: bool,
     stamp: Option<TaskStamp>,
     wait: Option<NonNull<WaitSlot>>,
     /// `None`: unlimited.
@@ -98,6 +99,7 @@ impl<'a> Polling<'a> {
     #[inline]
     pub(crate) fn begin(stamp: Option<TaskStamp>, wait: Option<&'a WaitSlot>) -> Self {
         let inner = Frame {
+            active: true,
             stamp,
             wait: wait.map(NonNull::from),
             budget: Some(BUDGET_UNITS),
@@ -133,6 +135,13 @@ impl Drop for Polling<'_> {
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {
     FRAME.with(Cell::get).stamp
+}
+
+/// Whether a poll of ours is under way on this thread: of a task, or of the root of a `block_on`.
+#[inline]
+#[must_use]
+pub fn is_active() -> bool {
+    FRAME.with(Cell::get).active
 }
 
 /// Says that this poll is about to return `Pending` only to let others run: the task goes to the

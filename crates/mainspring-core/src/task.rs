@@ -103,6 +103,30 @@ where
     unsafe { new_task::<F, false>(future, scheduler, spawned_at) }
 }
 
+/// Makes a task that is polled and dropped at home only, on any thread: how an executor takes work
+/// for a thread from another one.
+///
+/// # Safety
+///
+/// Until its first poll the future may be moved to the home of `scheduler`, which was made by
+/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped wherever
+/// the join handle is.
+#[inline]
+#[track_caller]
+pub unsafe fn create_local_unchecked<F>(
+    future: F,
+    scheduler: SchedulerRef,
+) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let spawned_at = Location::caller();
+    // SAFETY: [scheduler.home] the caller's contract for what precedes the first poll; after it the
+    // task is touched at home only. `'static`, as in `create`.
+    unsafe { new_task::<F, true>(future, scheduler, spawned_at) }
+}
+
 /// # Safety
 ///
 /// As for [`create_unchecked`]; if `LOCAL`, at home instead of everywhere.

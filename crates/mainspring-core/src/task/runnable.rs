@@ -116,6 +116,21 @@ impl Runnable {
         unsafe { Self::from_ptr(raw.cast()) }
     }
 
+    /// Cancels the task on this thread, also if this is not its home.
+    ///
+    /// # Safety
+    ///
+    /// The future may be dropped on this thread: any may drop it, or it was never polled and what
+    /// it holds until then is `Send`.
+    pub unsafe fn cancel_unchecked(self) {
+        let task = self.into_ptr();
+        // SAFETY: [task.alive] SCHEDULED is our reference.
+        let header = unsafe { task.as_ref() };
+        let _ = header.state.begin();
+        // SAFETY: [task.one-poller] begun; where, is the caller's contract.
+        unsafe { cancel(task) };
+    }
+
     /// Polls the task once, or drops its future if it was aborted.
     ///
     /// A panic of the future is caught and becomes the task's result. The scheduler is called

@@ -1,0 +1,131 @@
+//! The way to a one-thread executor from other threads.
+
+use crate::local::shared::{Admission, Shared};
+use mainspring_core::task::{self, JoinHandle, SchedulerRef};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A handle to a [`LocalExecutor`](crate::LocalExecutor) that any thread may hold: "run this over
+/// there".
+///
+/// What is sent is a closure; the future it makes is made at home, and so need not be `Send`.
+///
+/// A `Home` keeps nothing running: when the executor was dropped, what is spawned is cancelled at
+/// once.
+///
+/// ```
+/// use mainspring_executor::{LocalExecutor, block_on, spawn_local};
+/// use std::rc::Rc;
+///
+/// let executor = LocalExecutor::new();
+/// let home = executor.home();
+/// let other = std::thread::spawn(move || {
+///     let task = home.spawn(|| async {
+///         let local = Rc::new(7); // lives over there, across the await
+///         let task = spawn_local({ let local = Rc::clone(&local); async move { *local } });
+///         task.await.map_or(0, |n| n + *local)
+///     });
+///     block_on(task)
+/// });
+/// executor.block_on(async {
+///     while !other.is_finished() {
+///         mainspring_core::task::yield_now().await;
+///     }
+/// });
+/// assert!(matches!(other.join(), Ok(Ok(14))));
+/// ```
+#[derive(Clone)]
+pub struct Home {
+    shared: Arc<Shared>,
+    scheduler: SchedulerRef,
+}
+
+impl Home {
+    pub(crate) fn new(shared: Arc<Shared>, scheduler: SchedulerRef) -> Self {
+        Self { shared, scheduler }
+    }
+
+    /// Spawns a task there: `make` is called at home and its future polled and dropped there only.
+    ///
+    /// One allocation; one compare-exchange, and an unpark if the executor may be asleep.
+    #[track_caller]
+    pub fn spawn<M, F>(&self, make: M) -> JoinHandle<F::Output>
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        let journey = Journey::Packed(make);
+        // SAFETY: [home.packed] what crosses threads is `make`, which is `Send`: until the first
+        // poll, at home, there is nothing else in it. The output is `Send` and goes to the handle.
+        let (runnable, handle) =
+            unsafe { task::create_local_unchecked(journey, self.scheduler.clone()) };
+        match self.shared.receive(runnable) {
+            Admission::Admitted => {}
+            // SAFETY: [home.packed] never polled: its destructor runs that of `make` alone, which
+            // may run on any thread.
+            Admission::Refused(runnable) => unsafe { runnable.cancel_unchecked() },
+        }
+        handle
+    }
+
+    /// Hops to that thread for one call: `job` runs there, between two polls, and its value comes
+    /// back.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Loses value*: dropping the handle leaves the job to run and discards what it returns.
+    #[track_caller]
+    pub fn run<T, J>(&self, job: J) -> JoinHandle<T>
+    where
+        J: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn(|| std::future::ready(job()))
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Home").finish_non_exhaustive()
+    }
+}
+
+/// A future that is made where it is polled first.
+///
+/// # Invariants
+///
+/// - **home.packed** — before its first poll a journey holds `make` alone; the future, which may
+///   be anything but `Send`, exists only at home.
+/// - **home.pinned** — the future inside is pinned structurally: never moved once it was made.
+enum Journey<M, F> {
+    Packed(M),
+    Unpacked(F),
+    Lost,
+}
+
+impl<M: FnOnce() -> F, F: Future> Future for Journey<M, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: [home.pinned] below, `make` is moved out of its variant and nothing else is.
+        let this = unsafe { self.get_unchecked_mut() };
+        if let Self::Packed(_) = this {
+            // `Lost` stays behind if `make` panics.
+            if let Self::Packed(make) = std::mem::replace(this, Self::Lost) {
+                *this = Self::Unpacked(make());
+            }
+        }
+        match this {
+            // SAFETY: [home.pinned] `this` was pinned, and the future does not leave its place.
+            Self::Unpacked(future) => unsafe { Pin::new_unchecked(future) }.poll(cx),
+            Self::Packed(_) | Self::Lost => unreachable!("home.packed: polled after a panic"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

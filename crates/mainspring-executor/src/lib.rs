@@ -1,0 +1,48 @@
+//! Executors: what polls tasks, on any [`Driver`](mainspring_core::driver::Driver).
+//!
+//! | type | for |
+//! |---|---|
+//! | [`block_on`] | one future on the current thread |
+//! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
+//! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
+//!
+//! The crate knows what a driver is and not what is in one: alone it parks the thread, and timers
+//! and sockets fall back to the family's background threads; with the reactor's and the timer's
+//! driver inside, one thread does it all.
+//!
+//! ```
+//! use mainspring_core::time::sleep;
+//! use mainspring_executor::{LocalExecutor, spawn_local};
+//! use std::time::Duration;
+//!
+//! let executor = LocalExecutor::new();
+//! let sum = executor.block_on(async {
+//!     let tasks: Vec<_> = (0..3u64)
+//!         .map(|n| spawn_local(async move {
+//!             sleep(Duration::from_millis(n)).await;
+//!             n
+//!         }))
+//!         .collect();
+//!     let mut sum = 0;
+//!     for task in tasks {
+//!         sum += task.await.unwrap_or(0);
+//!     }
+//!     sum
+//! });
+//! assert_eq!(sum, 3);
+//! ```
+
+mod block_on;
+mod bound;
+mod home;
+mod local;
+mod pace;
+mod root;
+mod spawn;
+mod worker;
+
+pub use block_on::block_on;
+pub use home::Home;
+pub use local::LocalExecutor;
+pub use spawn::{spawn_local, try_spawn_local};
+pub use worker::Step;

@@ -1,0 +1,109 @@
+//! The steppable heart of a one-thread executor.
+//!
+//! A [`Worker`] neither reads a clock nor blocks by itself: [`step`](Worker::step) is given the
+//! time and runs one turn; [`park`](Worker::park) is the one place that waits, and it waits in the
+//! driver. Whoever owns a worker decides in which order the two happen, which is what lets a
+//! foreign loop, a test or a simulator own one.
+//!
+//! # Invariants
+//!
+//! - **worker.turn** — a step polls at most as many tasks as its pace says and stops when the
+//!   driver has something, so that I/O and timers are never starved by tasks that wake each other.
+//! - **worker.faults** — a driver's error is reported once and never ends the worker; while errors
+//!   go on the worker waits a growing time, at most 64 ms, so that it neither spins nor sleeps.
+
+use crate::local::shared::Shared;
+use crate::pace::Pace;
+use mainspring_core::driver::{Driver, Turn, Until};
+use mainspring_core::poll;
+use mainspring_core::time::{self, Nanos};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a step left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a worker with work left must not wait"]
+pub enum Step {
+    /// There is more to poll: look at the driver without waiting, then step again.
+    Busy,
+    /// Nothing is ready: wait in the driver.
+    Idle,
+}
+
+/// One turn after the other, over one driver.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    driver: Box<dyn Driver>,
+    pace: Pace,
+    faults: Faults,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, driver: Box<dyn Driver>) -> Self {
+        Self { shared, driver, pace: Pace::new(), faults: Faults::default() }
+    }
+
+    /// Runs one turn that begins at `now`.
+    pub(crate) fn step(&mut self, now: Nanos) -> Step {
+        poll::begin_turn(now);
+        self.shared.take_in();
+        let polls_max = self.pace.begin(now);
+        let mut polls = 0;
+        while polls < polls_max {
+            let Some(runnable) = self.shared.next() else { break };
+            // What it came to, the task and its scheduler have dealt with.
+            let _ = runnable.run();
+            polls += 1;
+            if self.driver.peek() {
+                break;
+            }
+        }
+        debug_assert!(polls <= polls_max, "worker.turn: {polls} polls in a turn of {polls_max}");
+        let work_left = self.shared.has_work();
+        self.pace.end(now, polls, work_left);
+        if work_left { Step::Busy } else { Step::Idle }
+    }
+
+    /// Waits in the driver, and says what time it is then.
+    pub(crate) fn park(&mut self, until: Until) -> Turn {
+        match self.driver.park(until) {
+            Ok(turn) => {
+                self.faults.over();
+                turn
+            }
+            Err(error) => {
+                self.faults.another(&error);
+                Turn { now: time::now(), woken: 0 }
+            }
+        }
+    }
+}
+
+/// Errors of the driver, since it last worked.
+#[derive(Default)]
+struct Faults {
+    in_a_row: u32,
+}
+
+impl Faults {
+    /// The longest pause between two attempts, as a power of two of milliseconds.
+    const PAUSE_MS_LOG2_MAX: u32 = 6;
+
+    fn over(&mut self) {
+        self.in_a_row = 0;
+    }
+
+    fn another(&mut self, error: &io::Error) {
+        if self.in_a_row == 0 {
+            eprintln!(
+                "mainspring: MS0003 the driver cannot wait: {error}; the worker goes on and tries \
+                 again (docs/errors.md)"
+            );
+        }
+        let pause_ms = 1 << self.in_a_row.min(Self::PAUSE_MS_LOG2_MAX);
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        // [worker.faults] the driver cannot be waited in, so the thread sleeps a bounded time.
+        std::thread::park_timeout(Duration::from_millis(pause_ms));
+    }
+}
