@@ -4,12 +4,22 @@
 //! stack: the timer's wraps any other and caps its wait by the next deadline; the reactor's is the
 //! innermost that knows I/O. An executor owns one boxed stack per worker, built on the worker's
 //! own thread, and never knows what is in it. Whatever other threads need of a driver is in its
-//! [`DriverHandle`].
+//! [`DriverHandle`]. [`ThreadDriver`] is the one that only parks.
+//!
+//! # Invariants
+//!
+//! - **driver.clamp** — a wait is computed by [`Until::limit`] and nowhere else: an overdue deadline
+//!   waits not at all, and only the absence of every deadline waits for ever.
+
+mod thread;
+
+pub use self::thread::ThreadDriver;
 
 use crate::context::Entered;
 use crate::time::Nanos;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How long a driver may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +41,25 @@ impl Until {
             (Self::Now, _) => Self::Now,
             (Self::Forever, Some(deadline)) => Self::At(deadline),
             (Self::At(until), Some(deadline)) => Self::At(until.min(deadline)),
+        }
+    }
+
+    /// How long that is from now on: `None` without a limit, zero for a moment that has passed,
+    /// however long ago. The clock is read only for [`At`](Self::At).
+    ///
+    /// A system call for which a negative or a wrapped wait means "for ever" gets its number from
+    /// here.
+    #[must_use]
+    pub fn limit(self, now: impl FnOnce() -> Nanos) -> Option<Duration> {
+        match self {
+            Self::Now => Some(Duration::ZERO),
+            Self::At(deadline) => {
+                let now = now();
+                let left = deadline.since(now);
+                debug_assert_eq!(left.is_zero(), deadline <= now, "driver.clamp: wrapped");
+                Some(left)
+            }
+            Self::Forever => None,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`driver`] | "wait for the outside world until then": what an executor parks on |
+//! | [`park`] | one thread to sleep, any other to wake it |
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
@@ -21,6 +22,7 @@ pub mod driver;
 pub mod handshake;
 pub mod heap;
 pub mod list;
+pub mod park;
 pub mod poll;
 pub mod relay;
 pub mod ring;
