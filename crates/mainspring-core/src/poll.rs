@@ -51,6 +51,7 @@ struct Frame {
 }
 
 const OUTSIDE: Frame = Frame {
+    active: false,
     stamp: None,
     wait: None,
     budget: None,

@@ -21,7 +21,11 @@ impl Seat {
         let driver = ThreadDriver::new();
         let root = Root::new(driver.handle());
         let waker = root.waker();
-        Self { driver, root, waker }
+        Self {
+            driver,
+            root,
+            waker,
+        }
     }
 }
 
@@ -72,8 +76,14 @@ impl Drop for Borrowed {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     refuse_inside_a_poll();
     let mut seat = Borrowed::take();
-    let Seat { driver, root, waker } =
-        seat.0.as_mut().expect("a borrowed seat is there until it is dropped");
+    let Seat {
+        driver,
+        root,
+        waker,
+    } = seat
+        .0
+        .as_mut()
+        .expect("a borrowed seat is there until it is dropped");
     let mut future = pin!(future);
     let mut cx = Context::from_waker(waker);
     let _entered = driver.handle().enter();

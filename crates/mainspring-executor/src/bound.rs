@@ -47,7 +47,10 @@ unsafe impl<T> Send for Bound<T> {}
 impl<T> Bound<T> {
     /// Binds `value` to the calling thread.
     pub(crate) fn new(value: T) -> Self {
-        Self { home: thread_number(), value: ManuallyDrop::new(UnsafeCell::new(value)) }
+        Self {
+            home: thread_number(),
+            value: ManuallyDrop::new(UnsafeCell::new(value)),
+        }
     }
 
     /// Whether the calling thread is the home.

@@ -89,9 +89,12 @@ impl LocalExecutor {
         let shared = Shared::new(driver.handle());
         let scheduler = SchedulerRef::local(Arc::clone(&shared));
         let worker = Worker::new(Arc::clone(&shared), driver);
-        #[expect(clippy::arc_with_non_send_sync, reason = "a context slot holds an `Arc`")]
         let current = Arc::new(Current { shared, scheduler });
-        Self { worker: RefCell::new(Some(worker)), current, one_thread: PhantomData }
+        Self {
+            worker: RefCell::new(Some(worker)),
+            current,
+            one_thread: PhantomData,
+        }
     }
 
     /// Spawns a task on this executor. It runs when the executor next does.
@@ -110,7 +113,10 @@ impl LocalExecutor {
     /// A handle that other threads spawn through.
     #[must_use]
     pub fn home(&self) -> Home {
-        Home::new(Arc::clone(&self.current.shared), self.current.scheduler.clone())
+        Home::new(
+            Arc::clone(&self.current.shared),
+            self.current.scheduler.clone(),
+        )
     }
 
     /// Runs `future`, and the executor's tasks beside it, until `future` is ready.
@@ -193,7 +199,9 @@ impl LocalExecutor {
     pub fn tasks(&self) -> Vec<TaskInfo> {
         let now = time::coarse();
         let mut tasks = Vec::with_capacity(self.len());
-        self.current.shared.for_each_task(|task| tasks.push(task.info(now)));
+        self.current
+            .shared
+            .for_each_task(|task| tasks.push(task.info(now)));
         tasks
     }
 
@@ -232,7 +240,9 @@ impl Default for LocalExecutor {
 
 impl fmt::Debug for LocalExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalExecutor").field("tasks", &self.len()).finish_non_exhaustive()
+        f.debug_struct("LocalExecutor")
+            .field("tasks", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -284,7 +294,9 @@ impl<'a> Running<'a> {
     }
 
     fn worker(&mut self) -> &mut Worker {
-        self.worker.as_mut().expect("the worker is here until `Running` is dropped")
+        self.worker
+            .as_mut()
+            .expect("the worker is here until `Running` is dropped")
     }
 }
 

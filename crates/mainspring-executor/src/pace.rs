@@ -11,7 +11,7 @@
 use mainspring_core::time::Nanos;
 
 /// The longest turn, in polls. A worker looks at its driver at the latest after so many.
-pub const POLLS_MAX: u32 = 61;
+pub(crate) const POLLS_MAX: u32 = 61;
 
 /// How long a turn should last.
 const TURN_NS: u64 = 200_000;
@@ -26,7 +26,10 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) const fn new() -> Self {
-        Self { polls: POLLS_MAX, last: None }
+        Self {
+            polls: POLLS_MAX,
+            last: None,
+        }
     }
 
     /// How many polls the turn that begins at `now` may have.
@@ -36,7 +39,11 @@ impl Pace {
             let mean_ns = (spent_ns / u64::from(polls.max(1))).max(1);
             self.polls = (TURN_NS / mean_ns).clamp(1, u64::from(POLLS_MAX)) as u32;
         }
-        debug_assert!((1..=POLLS_MAX).contains(&self.polls), "pace.bounds: {}", self.polls);
+        debug_assert!(
+            (1..=POLLS_MAX).contains(&self.polls),
+            "pace.bounds: {}",
+            self.polls
+        );
         self.polls
     }
 

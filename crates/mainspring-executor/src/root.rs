@@ -31,7 +31,10 @@ pub(crate) struct Root {
 impl Root {
     /// A root that was woken: its first poll is due.
     pub(crate) fn new(driver: Arc<dyn DriverHandle>) -> Arc<Self> {
-        Arc::new(Self { woken: AtomicBool::new(true), driver })
+        Arc::new(Self {
+            woken: AtomicBool::new(true),
+            driver,
+        })
     }
 
     pub(crate) fn waker(self: &Arc<Self>) -> Waker {

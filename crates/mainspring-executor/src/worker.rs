@@ -41,7 +41,12 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, driver: Box<dyn Driver>) -> Self {
-        Self { shared, driver, pace: Pace::new(), faults: Faults::default() }
+        Self {
+            shared,
+            driver,
+            pace: Pace::new(),
+            faults: Faults::default(),
+        }
     }
 
     /// Runs one turn that begins at `now`.
@@ -51,7 +56,9 @@ impl Worker {
         let polls_max = self.pace.begin(now);
         let mut polls = 0;
         while polls < polls_max {
-            let Some(runnable) = self.shared.next() else { break };
+            let Some(runnable) = self.shared.next() else {
+                break;
+            };
             // What it came to, the task and its scheduler have dealt with.
             let _ = runnable.run();
             polls += 1;
@@ -59,7 +66,10 @@ impl Worker {
                 break;
             }
         }
-        debug_assert!(polls <= polls_max, "worker.turn: {polls} polls in a turn of {polls_max}");
+        debug_assert!(
+            polls <= polls_max,
+            "worker.turn: {polls} polls in a turn of {polls_max}"
+        );
         let work_left = self.shared.has_work();
         self.pace.end(now, polls, work_left);
         if work_left { Step::Busy } else { Step::Idle }
@@ -74,7 +84,10 @@ impl Worker {
             }
             Err(error) => {
                 self.faults.another(&error);
-                Turn { now: time::now(), woken: 0 }
+                Turn {
+                    now: time::now(),
+                    woken: 0,
+                }
             }
         }
     }

@@ -1,14 +1,15 @@
 use super::block_on;
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::pin::pin;
 use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 
 fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
-    text.or_else(|| payload.downcast_ref::<&str>().map(|&s| s.to_owned())).unwrap_or_default()
+    text.or_else(|| payload.downcast_ref::<&str>().map(|&s| s.to_owned()))
+        .unwrap_or_default()
 }
 
 /// A future that hands its waker out and is ready when it is polled again.
@@ -19,7 +20,9 @@ fn woken_once(wakers: &mpsc::Sender<Waker>) -> impl Future<Output = u32> {
         if polls > 1 {
             return Poll::Ready(polls);
         }
-        wakers.send(cx.waker().clone()).expect("the receiver waits for it");
+        wakers
+            .send(cx.waker().clone())
+            .expect("the receiver waits for it");
         Poll::Pending
     })
 }
@@ -53,7 +56,12 @@ fn waker_of_an_earlier_call_does_no_harm_to_a_later_one() {
     let polls = block_on(poll_fn(|cx| {
         polls += 1;
         stale.wake_by_ref();
-        if polls < 3 { Poll::Pending } else { cx.waker().wake_by_ref(); Poll::Ready(polls) }
+        if polls < 3 {
+            Poll::Pending
+        } else {
+            cx.waker().wake_by_ref();
+            Poll::Ready(polls)
+        }
     }));
     assert_eq!(polls, 3, "the stale waker and this call's are one");
 }
@@ -61,14 +69,14 @@ fn waker_of_an_earlier_call_does_no_harm_to_a_later_one() {
 #[test]
 fn panic_passes_through_and_the_next_call_works() {
     let caught = catch_unwind(|| block_on(async { panic!("on purpose") }));
-    assert_eq!(message(&*caught.err().expect("it panicked")), "on purpose");
+    assert_eq!(message(&*caught.expect_err("it panicked")), "on purpose");
     assert_eq!(block_on(async { 1 }), 1);
 }
 
 #[test]
 fn nested_call_is_refused_with_its_code() {
     let caught = block_on(async { catch_unwind(|| block_on(async {})) });
-    assert!(message(&*caught.err().expect("it panicked")).starts_with("MS0002"));
+    assert!(message(&*caught.expect_err("it panicked")).starts_with("MS0002"));
 }
 
 #[test]

@@ -106,6 +106,10 @@ fn spawns_racing_the_drop_of_the_executor_all_end_and_drop_everything() {
         for other in threads {
             assert!(other.join().is_ok());
         }
-        assert_eq!(drops.load(Relaxed), 20, "local.home-only: lost or dropped twice");
+        assert_eq!(
+            drops.load(Relaxed),
+            20,
+            "local.home-only: lost or dropped twice"
+        );
     }
 }

@@ -120,7 +120,9 @@ impl Shared {
     /// The task to be polled next.
     #[inline]
     pub(crate) fn next(&self) -> Option<Runnable> {
-        self.lists.with(|lists| lists.queue.borrow_mut().pop()).flatten()
+        self.lists
+            .with(|lists| lists.queue.borrow_mut().pop())
+            .flatten()
     }
 
     /// Whether a step would find something to poll.
@@ -131,7 +133,9 @@ impl Shared {
 
     /// How many tasks have not completed.
     pub(crate) fn alive(&self) -> usize {
-        self.lists.with(|lists| lists.registry.borrow().len()).unwrap_or(0)
+        self.lists
+            .with(|lists| lists.registry.borrow().len())
+            .unwrap_or(0)
     }
 
     /// Calls `look` with every task that has not completed, newest first.
@@ -156,7 +160,6 @@ impl Shared {
             }
         });
     }
-
 }
 
 impl Schedule for Shared {

@@ -46,7 +46,11 @@ fn greedy(rounds: &Rc<Cell<u32>>) -> impl Future<Output = ()> + use<> {
             unit.spend();
         }
         rounds.set(rounds.get() + 1);
-        if rounds.get() == 10 { Poll::Ready(()) } else { Poll::Pending }
+        if rounds.get() == 10 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
 }
 
@@ -66,7 +70,11 @@ fn spent_budget_yields_to_the_neighbour() {
         while let Poll::Ready(unit) = budget::poll_proceed(cx) {
             unit.spend();
         }
-        if counted.fetch_add(1, Relaxed) == 9 { Poll::Ready(()) } else { Poll::Pending }
+        if counted.fetch_add(1, Relaxed) == 9 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     });
     let (first, _greedy) = task::create(greedy_task, reference.clone());
     let (second, neighbour) = task::create(async move { rounds.load(Relaxed) }, reference);
@@ -75,7 +83,11 @@ fn spent_budget_yields_to_the_neighbour() {
     while let Some(runnable) = scheduler.next() {
         let _ = runnable.run();
     }
-    assert_eq!(crate::block_on(neighbour).ok(), Some(10), "the printed form was fair");
+    assert_eq!(
+        crate::block_on(neighbour).ok(),
+        Some(10),
+        "the printed form was fair"
+    );
 
     // As shipped: one.
     let executor = LocalExecutor::new();

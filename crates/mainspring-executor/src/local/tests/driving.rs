@@ -47,12 +47,21 @@ impl Driver for Scripted {
     }
 }
 
-fn executor(ready: &Rc<Cell<bool>>, park: impl FnMut(Until) -> io::Result<Turn> + 'static) -> LocalExecutor {
-    LocalExecutor::with_driver(Box::new(Scripted { park: Box::new(park), ready: Rc::clone(ready) }))
+fn executor(
+    ready: &Rc<Cell<bool>>,
+    park: impl FnMut(Until) -> io::Result<Turn> + 'static,
+) -> LocalExecutor {
+    LocalExecutor::with_driver(Box::new(Scripted {
+        park: Box::new(park),
+        ready: Rc::clone(ready),
+    }))
 }
 
 fn turn() -> io::Result<Turn> {
-    Ok(Turn { now: time::now(), woken: 0 })
+    Ok(Turn {
+        now: time::now(),
+        woken: 0,
+    })
 }
 
 // WITNESS: worker.turn
@@ -75,7 +84,11 @@ fn tasks_that_always_yield_do_not_keep_the_driver_from_being_looked_at() {
     });
     assert!(executor.block_on(task).is_ok());
     let turns = parks.get();
-    assert!(polls.get() <= 61 * (turns + 1), "worker.turn: {} polls in {turns} turns", polls.get());
+    assert!(
+        polls.get() <= 61 * (turns + 1),
+        "worker.turn: {} polls in {turns} turns",
+        polls.get()
+    );
 }
 
 // WITNESS: worker.turn
@@ -94,7 +107,11 @@ fn driver_with_something_ready_ends_the_turn() {
             .detach();
     }
     assert_eq!(executor.tick(), Step::Busy);
-    assert_eq!(polls.get(), 4, "worker.turn: went on although the driver was ready");
+    assert_eq!(
+        polls.get(),
+        4,
+        "worker.turn: went on although the driver was ready"
+    );
     assert_eq!(executor.tick(), Step::Idle);
     assert_eq!(polls.get(), 10);
 }

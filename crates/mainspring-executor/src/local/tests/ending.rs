@@ -53,8 +53,15 @@ fn abort_from_another_thread_drops_the_future_at_home() {
     let _ = executor.tick();
     let abort = task.abort_handle();
     assert!(thread::spawn(move || abort.abort()).join().is_ok());
-    assert!(receiver.try_recv().is_err(), "local.home-only: dropped by the aborting thread");
-    assert!(executor.block_on(task).is_err_and(|error| error.is_cancelled()));
+    assert!(
+        receiver.try_recv().is_err(),
+        "local.home-only: dropped by the aborting thread"
+    );
+    assert!(
+        executor
+            .block_on(task)
+            .is_err_and(|error| error.is_cancelled())
+    );
     assert_eq!(receiver.recv(), Ok(thread::current().id()));
 }
 
@@ -71,14 +78,18 @@ fn destructors_that_wake_and_spawn_during_shutdown_are_served() {
                 waker.wake_by_ref();
             }
             let task = spawn_local(async {});
-            self.refused.set(self.refused.get() + u32::from(task.is_finished()));
+            self.refused
+                .set(self.refused.get() + u32::from(task.is_finished()));
         }
     }
     let executor = LocalExecutor::new();
     let wakers = Rc::new(RefCell::new(Vec::new()));
     let refused = Rc::new(Cell::new(0));
     for _ in 0..3 {
-        let meddler = Meddler { wakers: Rc::clone(&wakers), refused: Rc::clone(&refused) };
+        let meddler = Meddler {
+            wakers: Rc::clone(&wakers),
+            refused: Rc::clone(&refused),
+        };
         let registered = Rc::clone(&wakers);
         drop(executor.spawn_local(async move {
             let _kept = meddler;
@@ -110,7 +121,10 @@ fn wakes_racing_the_drop_of_the_executor_are_harmless() {
         let _ = executor.tick();
         let start = Arc::new(Barrier::new(2));
         let other = {
-            let (start, taken) = (Arc::clone(&start), std::mem::take(&mut *wakers.lock().unwrap()));
+            let (start, taken) = (
+                Arc::clone(&start),
+                std::mem::take(&mut *wakers.lock().unwrap()),
+            );
             thread::spawn(move || {
                 start.wait();
                 for waker in taken {

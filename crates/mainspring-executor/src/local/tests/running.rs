@@ -39,7 +39,7 @@ fn tasks_run_first_in_first_out_and_a_yield_goes_to_the_tail() {
 fn panic_of_a_task_is_its_handles_error_and_nobody_elses() {
     let executor = LocalExecutor::new();
     let (bad, good) = executor.block_on(async {
-        let bad = spawn_local(async { panic!("on purpose: {}", 7) });
+        let bad = spawn_local(async { panic!("on purpose: {}", std::hint::black_box(7)) });
         let good = spawn_local(async {
             yield_now().await;
             1
@@ -47,7 +47,10 @@ fn panic_of_a_task_is_its_handles_error_and_nobody_elses() {
         (bad.await, good.await)
     });
     let payload = bad.map(|(): ()| ()).expect_err("it panicked").into_panic();
-    assert_eq!(payload.downcast_ref::<String>().map(String::as_str), Some("on purpose: 7"));
+    assert_eq!(
+        payload.downcast_ref::<String>().map(String::as_str),
+        Some("on purpose: 7")
+    );
     assert_eq!(good.ok(), Some(1));
     assert!(executor.is_empty());
 }
@@ -56,7 +59,9 @@ fn panic_of_a_task_is_its_handles_error_and_nobody_elses() {
 fn panic_of_the_root_leaves_the_executor_usable() {
     let executor = LocalExecutor::new();
     let task = executor.spawn_local(async { 3 });
-    let caught = catch_unwind(AssertUnwindSafe(|| executor.block_on(async { panic!("root") })));
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        executor.block_on(async { panic!("root") })
+    }));
     assert!(caught.is_err());
     assert_eq!(executor.block_on(task).ok(), Some(3));
 }
@@ -78,7 +83,9 @@ fn task_woken_by_another_thread_runs() {
                     return Poll::Ready(());
                 }
                 sent = true;
-                wakers.send(cx.waker().clone()).expect("the thread receives until the end");
+                wakers
+                    .send(cx.waker().clone())
+                    .expect("the thread receives until the end");
                 Poll::Pending
             })
             .await;
@@ -103,7 +110,9 @@ fn running_an_executor_inside_itself_is_refused_with_its_code() {
     let executor = Rc::new(LocalExecutor::new());
     let inner = Rc::clone(&executor);
     let task = executor.spawn_local(async move { inner.block_on(async {}) });
-    let error = executor.block_on(task).expect_err("the nested call panicked");
+    let error = executor
+        .block_on(task)
+        .expect_err("the nested call panicked");
     let payload = error.into_panic();
     let text = payload.downcast_ref::<&str>().copied().unwrap_or_default();
     assert!(text.starts_with("MS0002"), "{text}");
@@ -112,9 +121,16 @@ fn running_an_executor_inside_itself_is_refused_with_its_code() {
 #[test]
 fn two_executors_on_one_thread_keep_their_tasks_apart() {
     let (first, second) = (LocalExecutor::new(), LocalExecutor::new());
-    let (one, two) = (first.spawn_local(async { 1 }), second.spawn_local(async { 2 }));
+    let (one, two) = (
+        first.spawn_local(async { 1 }),
+        second.spawn_local(async { 2 }),
+    );
     assert_eq!(second.block_on(two).ok(), Some(2));
-    assert_eq!(first.len(), 1, "the second executor ran the first one's task");
+    assert_eq!(
+        first.len(),
+        1,
+        "the second executor ran the first one's task"
+    );
     assert_eq!(first.block_on(one).ok(), Some(1));
 }
 
@@ -129,6 +145,9 @@ fn snapshot_names_where_a_task_was_spawned_and_what_it_waits_for() {
     assert_eq!(tasks.len(), 2);
     assert!(tasks.iter().all(|task| task.state == TaskState::Waiting));
     assert_eq!(tasks[1].spawned_at.line(), line);
-    assert_eq!(tasks[0].waits_for.map(|reason| reason.kind), Some(WaitKind::Join));
+    assert_eq!(
+        tasks[0].waits_for.map(|reason| reason.kind),
+        Some(WaitKind::Join)
+    );
     drop(joiner);
 }
