@@ -130,6 +130,12 @@ pub mod thread {
     };
 }
 
+/// Raw memory, whose leaks and double frees loom reports.
+pub mod alloc {
+    pub use ::loom::alloc::{Layout, alloc, dealloc};
+    pub use ::std::alloc::handle_alloc_error;
+}
+
 /// Hints to the processor.
 pub mod hint {
     pub use ::loom::hint::spin_loop;

@@ -8,8 +8,8 @@
 //!
 //! - **inbox.owned** — a runnable that was pushed belongs to the inbox, its link included, until the
 //!   chain it is in is swapped out, once.
-//! - **inbox.once-told** — of the pushes that find the inbox empty exactly one learns it, and between
-//!   it and the owner's next taking nobody else does: one unpark is enough.
+//! - **inbox.once-told** — between two takings by the owner exactly one push learns that it was the
+//!   first: one unpark is enough, and none is missing.
 //! - **inbox.closed** — after `close` no push succeeds, and every one gives its runnable back.
 //!
 //! # Edges
@@ -87,6 +87,7 @@ impl Inbox {
             }
         }
         std::mem::forget(runnable);
+        // The exchange that found nothing is the one that tells: [inbox.once-told].
         if head.is_null() {
             Pushed::First
         } else {
@@ -142,6 +143,7 @@ impl Inbox {
 /// Makes a first-in first-out queue of a chain that begins with the last.
 fn turn_around(chain: *mut Header) -> RunQueue {
     let mut queue = RunQueue::new();
+    debug_assert_ne!(chain, closed(), "inbox.closed: the mark taken for a task");
     let mut next: Option<TaskPtr> = NonNull::new(chain);
     while let Some(task) = next {
         // SAFETY: [inbox.owned] the chain is ours, and a queued runnable's task is alive.
