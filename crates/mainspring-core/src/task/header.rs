@@ -19,7 +19,6 @@ use super::vtable::Vtable;
 use super::{Runnable, TaskId, TaskRef, WakeCause};
 use crate::sync::alloc::dealloc;
 use crate::sync::atomic::Ordering::Relaxed;
-use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::cell::UnsafeCell;
 use crate::trace;
 use crate::wait::WaitSlot;
