@@ -205,6 +205,3 @@ unsafe fn take_output<F: Future>(task: TaskPtr, to: *mut ()) {
     // SAFETY: [task.output-once] the caller's contract.
     unsafe { with_place(task, take) }
 }
-
-#[cfg(test)]
-mod tests;

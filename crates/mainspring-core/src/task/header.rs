@@ -6,7 +6,7 @@
 //! | 8 | state word | everybody, by read-modify-writes |
 //! | 8 | vtable | nobody after creation |
 //! | 8 | scheduler | taken out by whoever ends the future |
-//! | 8 + 8 | wait slot: object or queue link, polls, wait kind and stamp | owner of the runnable; poller |
+//! | 16 | wait slot; its object is also the queue link | poller; owner of the runnable |
 //! | 8 | spawn location | nobody |
 //! | 8 | id | nobody |
 //! | 16 | registry links | under the lock of the executor's registry |

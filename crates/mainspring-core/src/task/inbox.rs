@@ -1,13 +1,13 @@
 //! Runnables from any thread to one owner: a lock-free stack through the tasks themselves, turned
 //! around when it is taken.
 //!
-//! Nothing is ever popped singly, so the classic stack's ABA fault has no place here: pushes compare
-//! the head, the owner swaps the whole chain out.
+//! Nothing is ever popped singly, so the classic stack's ABA fault has no place here: pushes
+//! compare the head, the owner swaps the whole chain out.
 //!
 //! # Invariants
 //!
-//! - **inbox.owned** — a runnable that was pushed belongs to the inbox, its link included, until the
-//!   chain it is in is swapped out, once.
+//! - **inbox.owned** — a runnable that was pushed belongs to the inbox, its link included, until
+//!   the chain it is in is swapped out, once.
 //! - **inbox.once-told** — between two takings by the owner exactly one push learns that it was the
 //!   first: one unpark is enough, and none is missing.
 //! - **inbox.closed** — after `close` no push succeeds, and every one gives its runnable back.
@@ -16,7 +16,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `inbox.push` | the push's exchange | the owner's swap | the links of the chain, and what the pusher did |
+//! | `inbox.push` | the push's exchange | taking the chain | its links |
 //!
 //! # Rejected
 //!

@@ -378,6 +378,3 @@ impl fmt::Debug for Runnable {
             .finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -129,6 +129,3 @@ pub(crate) fn forget_panics(payload: Option<Payload>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

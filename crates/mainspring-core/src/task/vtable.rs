@@ -1,4 +1,5 @@
-//! What differs between tasks of different futures: six functions, a layout, and whether it has a home.
+//! What differs between tasks of different futures: six functions, a layout, and whether it has a
+//! home.
 
 use super::header::TaskPtr;
 use crate::sync::alloc::Layout;
