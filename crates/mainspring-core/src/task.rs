@@ -1,4 +1,143 @@
 //! Tasks: a future that runs by itself, in one allocation.
+//!
+//! An executor implements [`Schedule`], makes tasks with [`create`], and runs the [`Runnable`]s it
+//! is given. Everything else (waking, joining, aborting, panics, whose turn it is to free) is
+//! decided here, by one word of state. This page is the whole protocol; each file below has one
+//! part of it.
+//!
+//! # One allocation
+//!
+//! ```text
+//!   Runnable ──┐                 ┌────────────────────────────────────────┐
+//!   Waker ─────┤                 │ header, 88 bytes: state, vtable,       │
+//!   JoinHandle ┼───────────────▶ │ scheduler, wait slot, location, id,    │
+//!   AbortHandle┤                 │ registry links, join waker             │
+//!   TaskRef ───┘                 ├────────────────────────────────────────┤
+//!                                │ place: the future, then its output or  │
+//!                                │ the payload of its panic               │
+//!                                └────────────────────────────────────────┘
+//! ```
+//!
+//! # States
+//!
+//! ```text
+//!            run                      poll: Ready, panic, or
+//!          (begin)                    abort: future dropped
+//! SCHEDULED ─────▶ RUNNING ──────────────────────────────────▶ COMPLETE
+//!     ▲              │  ▲ wake, abort: + SCHEDULED,
+//!     │ wake, abort  │  │ so that the poll's end
+//!     │              │  │ gives the runnable back
+//!     └──── idle ◀───┘  └─ poll: Pending (end)
+//! ```
+//!
+//! A runnable exists exactly while SCHEDULED is set and RUNNING is not. CANCELLED may be added in
+//! any state but the last, and makes the next to begin drop the future instead of polling it; it
+//! always comes with SCHEDULED, so there is a next.
+//!
+//! # References
+//!
+//! The memory is freed by whoever finds, in the transition that gives its reference up, that no
+//! other is left. Six things are references, and only the first is counted:
+//!
+//! | reference | is |
+//! |---|---|
+//! | a waker, an [`AbortHandle`], a [`TaskRef`] | one unit of the count |
+//! | the [`Runnable`] | the flag SCHEDULED |
+//! | the poller | the flag RUNNING |
+//! | the [`JoinHandle`] | the flag JOIN_INTEREST |
+//! | the executor, which must be able to end the future | the absence of COMPLETE |
+//!
+//! So waking, running and queueing again change no count. A task that nobody can wake any more is
+//! not freed behind its owner's back: its future lives, is listed by the executor, and ends in the
+//! executor's shutdown. It also follows that an executor needs a [`Registry`], or tasks that are
+//! never woken outlive it. On a worker's thread (see [`SchedulerRef::enter`]) a spawn is no
+//! read-modify-write, a run two, a join of a complete task none.
+//!
+//! # Who may touch what, when
+//!
+//! | field | touched by |
+//! |---|---|
+//! | place | the poller; with COMPLETE the join handle, if there is one |
+//! | scheduler | read by the runnable's owner; taken out by the poller after the future |
+//! | join waker | the handle while JOIN_WAKER is clear; nobody writes while it is set |
+//! | the same | taken by who clears JOIN_WAKER: the poller (complete), the handle (withdraw) |
+//! | queue link | the owner of the runnable, which is in one queue at most |
+//! | wait slot | written by the poller, read by anybody (see [`wait`](crate::wait)) |
+//! | registry links | whoever holds the executor's [`Registry`] by `&mut` |
+//! | the rest | read by whoever holds a reference, never written |
+//!
+//! # Invariants
+//!
+//! - **task.runnable** — at most one runnable of a task exists; a verdict that gives one is acted
+//!   on.
+//! - **task.one-poller** — one thread at a time is the poller, and it alone moves the task out of
+//!   RUNNING; a wake or an abort during a poll leads to exactly one more run.
+//! - **task.alive** — the task is allocated while a reference of any kind exists, and freed once.
+//! - **task.future-once** — the future is dropped exactly once, by a poller, in every order of
+//!   events; its place is used for something else only afterwards.
+//! - **task.output-once** — output or payload are taken or dropped exactly once: by the join
+//!   handle, or by the poller that completes when there is no handle.
+//! - **task.in-place** — the place is written once before anybody else sees the task.
+//! - **task.pinned** — the future is never moved after it was built.
+//! - **task.joiner-slot** — JOIN_WAKER says whether a waker is in its place; clearing it takes the
+//!   waker over.
+//! - **task.scheduler** — a task that is not complete has its scheduler, and each call of it holds
+//!   a reference of its own; one that is complete has none, so a stray waker keeps no executor
+//!   alive.
+//! - **task.registry** — a task's links are used by one registry; a listed task is not complete.
+//! - **task.link** — a runnable is in one queue at most, which owns it and its link.
+//! - **task.waker** — every waker points to a task and uses one table, so that two wakers of one
+//!   task are equal; it may be used on any thread, at any time.
+//! - **task.lifetime** — what is polled or dropped on other threads is `Send`, and what is not
+//!   `'static` outlives the task by its maker's promise.
+//! - **task.home** — a local task's future is touched at home only, or leaked.
+//! - **join.send** — a join handle is as `Send` as the output that it may take or drop.
+//! - **join.payload** — the payload in a shared [`JoinError`] is read only if it is a text.
+//!
+//! # Edges
+//!
+//! | edge | release side | acquire side | carries |
+//! |---|---|---|---|
+//! | `task.wake` | every wake and abort | the next begin | what the waker wrote |
+//! | `task.handoff` | the end of a poll | the begin of the next | the future |
+//! | `task.output` | complete | the join handle's transitions | the result, and all the task did |
+//! | `task.joiner` | register | complete | the join waker in its place |
+//! | `task.free` | giving any reference up | finding that it was the last | every use of the task |
+//!
+//! # Panics
+//!
+//! A panic in `poll`, in the future's destructor, in an unread output's destructor or in the waker
+//! of a joiner is contained. It becomes the task's result; if nobody reads that, the
+//! [hook](set_unobserved_failure_hook) learns of it. A panic while a panic's leftovers are dropped
+//! is dropped too: the first says more.
+//!
+//! # When the executor is gone
+//!
+//! An executor ends its tasks before it goes: it closes its registry and its queue under their
+//! locks, aborts what is listed, and runs what is queued until nothing is. Then every task is
+//! complete and no waker leads to a runnable. What remains:
+//!
+//! - a spawn that comes too late gets its runnable back and drops it: the task is cancelled at
+//!   once, on the spawner's thread, and its handle says so;
+//! - a local task's runnable dropped away from home is handed to the scheduler once, to be taken
+//!   home. If it is dropped away from home again, its home is gone against the rule above. No
+//!   thread may drop the future then, and its memory may not be used again, because it was pinned:
+//!   the task is leaked, [counted](leaked) and reported, and its handle says that it was cancelled.
+//!
+//! # Rejected
+//!
+//! - *Counting every reference*: a wake would need two more read-modify-writes, and a spawn three.
+//! - *The registry's reference in the count*: one more read-modify-write on each end; as the
+//!   absence of COMPLETE it is free.
+//! - *Dropping the future when the last waker goes*: surprises a task that waits for nothing on
+//!   purpose, and hides one that does so by mistake.
+//! - *A home-thread path without atomics*: measured, it saves 2 to 3 ns of 10 and doubles the
+//!   protocol.
+//! - *Leaving a scheduled task's wake without a write*: the poll could miss what the waker wrote.
+//! - *Aborting inline*: destructors on a foreign stack, under foreign locks.
+//! - *Notifying and registering flags around the join waker*: with the slot's ownership in the
+//!   completing exchange, two read-modify-writes less.
+
 use crate::poll;
 use crate::trace;
 use crate::wait::{self, WaitKind};
@@ -21,6 +160,7 @@ mod runnable;
 mod schedule;
 mod state;
 mod unobserved;
+mod verdict;
 mod vtable;
 mod waker;
 

@@ -25,11 +25,11 @@
 //! ```
 
 use crate::poll::{self, TaskStamp};
+use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicBool, OnceLock};
 use crate::task::{Ran, TaskId, WakeCause};
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A task was made.
 #[derive(Clone, Copy, Debug)]

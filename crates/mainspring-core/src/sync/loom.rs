@@ -1,7 +1,18 @@
 //! The door in the model's build: loom's primitives under the names of `sync/std.rs`.
 
+pub use crate::__loom_thread_local as thread_local;
+#[doc(hidden)]
+pub use ::loom as loom_crate;
 pub use ::loom::sync::Arc;
-pub use ::loom::thread_local;
+
+/// loom's `thread_local!` for statics with a `const` initialiser, a form that its own refuses.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __loom_thread_local {
+    ($($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = const $init:block $(;)?)*) => {
+        $($crate::sync::loom_crate::thread_local! { $(#[$attr])* $vis static $name: $t = $init; })*
+    };
+}
 
 /// Atomic integers, pointers and fences.
 pub mod atomic {
@@ -128,6 +139,12 @@ pub mod thread {
     pub use ::loom::thread::{
         Builder, JoinHandle, Thread, ThreadId, current, park, spawn, yield_now,
     };
+}
+
+/// Raw memory, whose leaks and double frees loom reports.
+pub mod alloc {
+    pub use ::loom::alloc::{Layout, alloc, dealloc};
+    pub use ::std::alloc::handle_alloc_error;
 }
 
 /// Hints to the processor.

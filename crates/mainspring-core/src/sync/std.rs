@@ -154,6 +154,11 @@ pub mod thread {
     };
 }
 
+/// Raw memory, whose leaks and double frees loom reports.
+pub mod alloc {
+    pub use ::std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+}
+
 /// Hints to the processor.
 pub mod hint {
     pub use ::std::hint::spin_loop;

@@ -4,9 +4,10 @@ use super::header::{Header, TaskPtr};
 use super::schedule::SchedulerRef;
 use super::unobserved::{contain, forget_panics};
 use super::vtable::{Payload, Progress, Vtable};
+use crate::sync::alloc::{Layout, alloc, handle_alloc_error};
 use crate::sync::cell::UnsafeCell;
 use std::future::Future;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -43,23 +44,26 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
             put_panic: put_panic::<F>,
             take_panic: take_panic::<F>,
             take_output: take_output::<F>,
-            free: free::<F>,
+            layout: Layout::new::<Cell<F>>(),
             is_local: LOCAL,
         }
     };
-    let cell: *mut Cell<F> = Box::into_raw(Box::<Cell<F>>::new_uninit()).cast();
-    let header = Header::new(vtable, scheduler, spawned_at);
-    // SAFETY: [task.in-place] `cell` is freshly allocated for a `Cell<F>`, so this is in bounds.
-    let place = unsafe { &raw mut (*cell).place };
+    // SAFETY: [task.in-place] the layout of a `Cell` is not empty: it holds a header.
+    let bytes = unsafe { alloc(vtable.layout) };
+    let Some(cell) = NonNull::new(bytes.cast::<Cell<F>>()) else {
+        handle_alloc_error(vtable.layout);
+    };
+    // SAFETY: [task.in-place] freshly allocated for a `Cell<F>`, so this is in bounds.
+    let place = unsafe { &raw mut (*cell.as_ptr()).place };
     let future = Place {
         future: ManuallyDrop::new(future),
     };
     // SAFETY: [task.in-place] the place is allocated, aligned and ours.
     unsafe { place.write(UnsafeCell::new(future)) };
+    let header = Header::new(vtable, scheduler, spawned_at);
     // SAFETY: [task.in-place] the header is the first field of a `repr(C)` type, as above.
     unsafe { cell.cast::<Header>().write(header) };
-    // SAFETY: [task.in-place] `Box` never gives a null pointer.
-    unsafe { NonNull::new_unchecked(cell.cast()) }
+    cell.cast()
 }
 
 /// Calls `with` with the place of a task of `F`.
@@ -201,12 +205,3 @@ unsafe fn take_output<F: Future>(task: TaskPtr, to: *mut ()) {
     // SAFETY: [task.output-once] the caller's contract.
     unsafe { with_place(task, take) }
 }
-
-unsafe fn free<F: Future>(task: TaskPtr) {
-    // SAFETY: [task.alive] the caller alone reaches the task, which came from a `Box` of the same
-    // layout; neither header nor place drops anything: what they held was taken out.
-    drop(unsafe { Box::from_raw(task.cast::<MaybeUninit<Cell<F>>>().as_ptr()) });
-}
-
-#[cfg(test)]
-mod tests;

@@ -22,8 +22,8 @@ enum Why {
 /// A panic's payload that may be shared, though what it holds may not.
 struct Shared(Payload);
 
-// SAFETY: [join.payload] through a shared reference the payload is only asked for its type, and read
-// if it is a text, which is `Sync`; everything else needs the error by value.
+// SAFETY: [join.payload] through a shared reference the payload is only asked for its type, and
+// read if it is a text, which is `Sync`; everything else needs the error by value.
 unsafe impl Sync for Shared {}
 
 impl JoinError {

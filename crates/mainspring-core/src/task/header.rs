@@ -6,7 +6,7 @@
 //! | 8 | state word | everybody, by read-modify-writes |
 //! | 8 | vtable | nobody after creation |
 //! | 8 | scheduler | taken out by whoever ends the future |
-//! | 8 + 8 | wait slot: object or queue link, polls, wait kind and stamp | owner of the runnable; poller |
+//! | 16 | wait slot; its object is also the queue link | poller; owner of the runnable |
 //! | 8 | spawn location | nobody |
 //! | 8 | id | nobody |
 //! | 16 | registry links | under the lock of the executor's registry |
@@ -14,8 +14,10 @@
 
 use super::schedule::SchedulerRef;
 use super::state::State;
+use super::verdict::{OnRelease, OnWake};
 use super::vtable::Vtable;
 use super::{Runnable, TaskId, TaskRef, WakeCause};
+use crate::sync::alloc::dealloc;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::cell::UnsafeCell;
 use crate::trace;
@@ -104,8 +106,12 @@ impl Header {
         if !self.vtable.is_local {
             return true;
         }
-        // SAFETY: [task.scheduler] the caller's contract is this one's.
-        unsafe { self.scheduler() }.is_some_and(|scheduler| scheduler.is_home())
+        self.scheduler.with(|place| {
+            // SAFETY: [task.scheduler] as in `scheduler`; it stays for as long as the runnable is
+            // ours, so no reference of our own is needed.
+            let scheduler = unsafe { &*place };
+            scheduler.as_ref().is_some_and(SchedulerRef::is_home)
+        })
     }
 
     /// Takes the scheduler out: the future is gone.
@@ -207,7 +213,7 @@ pub(crate) fn schedule(runnable: Runnable, why: WakeCause) {
 pub(crate) unsafe fn wake_by_ref(task: TaskPtr) {
     // SAFETY: [task.alive] the caller's reference.
     let header = unsafe { task.as_ref() };
-    if header.state.wake_by_ref() == super::state::OnWake::Schedule {
+    if header.state.wake_by_ref() == OnWake::Schedule {
         // SAFETY: [task.runnable] the verdict makes the runnable ours.
         schedule(unsafe { Runnable::from_ptr(task) }, WakeCause::Wake);
     }
@@ -221,7 +227,7 @@ pub(crate) unsafe fn wake_by_ref(task: TaskPtr) {
 pub(crate) unsafe fn abort(task: TaskPtr) {
     // SAFETY: [task.alive] the caller's reference.
     let header = unsafe { task.as_ref() };
-    if header.state.abort() == super::state::OnWake::Schedule {
+    if header.state.abort() == OnWake::Schedule {
         // SAFETY: [task.runnable] the verdict makes the runnable ours.
         schedule(unsafe { Runnable::from_ptr(task) }, WakeCause::Abort);
     }
@@ -237,7 +243,7 @@ pub(crate) unsafe fn release(task: TaskPtr) {
     // SAFETY: [task.alive] the caller's reference, until the next line.
     let header = unsafe { task.as_ref() };
     header.touch();
-    if header.state.release() == super::state::OnRelease::Free {
+    if header.state.release() == OnRelease::Free {
         // SAFETY: [task.alive] the verdict: nobody else reaches the task.
         unsafe { free(task) };
     }
@@ -248,15 +254,15 @@ pub(crate) unsafe fn release(task: TaskPtr) {
 /// # Safety
 ///
 /// A verdict `Free` was given to the caller, who is the only one to reach the task.
-#[cold]
 pub(crate) unsafe fn free(task: TaskPtr) {
     // SAFETY: [task.alive] still allocated.
     let header = unsafe { task.as_ref() };
     header.alive.with_mut(|_| ());
     header.joiner.with_mut(|_| ());
-    let vtable = header.vtable;
-    // SAFETY: [task.alive] the caller's contract is the vtable's.
-    unsafe { (vtable.free)(task) };
+    let layout = header.vtable.layout;
+    // The fields drop nothing: what they held was taken out on the way here.
+    // SAFETY: [task.alive] nobody reaches the task, which `cell::allocate` allocated so.
+    unsafe { dealloc(task.as_ptr().cast(), layout) };
 }
 
 /// Lends a `TaskRef` to the scheduler for one call.

@@ -1,10 +1,10 @@
 //! Numbers of tasks: unique in the process, never reused.
 
+use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::AtomicU64;
 use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The number of a task: a counter's value, unique in the process and never reused.
 ///

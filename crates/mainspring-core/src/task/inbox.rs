@@ -1,22 +1,22 @@
 //! Runnables from any thread to one owner: a lock-free stack through the tasks themselves, turned
 //! around when it is taken.
 //!
-//! Nothing is ever popped singly, so the classic stack's ABA fault has no place here: pushes compare
-//! the head, the owner swaps the whole chain out.
+//! Nothing is ever popped singly, so the classic stack's ABA fault has no place here: pushes
+//! compare the head, the owner swaps the whole chain out.
 //!
 //! # Invariants
 //!
-//! - **inbox.owned** — a runnable that was pushed belongs to the inbox, its link included, until the
-//!   chain it is in is swapped out, once.
-//! - **inbox.once-told** — of the pushes that find the inbox empty exactly one learns it, and between
-//!   it and the owner's next taking nobody else does: one unpark is enough.
+//! - **inbox.owned** — a runnable that was pushed belongs to the inbox, its link included, until
+//!   the chain it is in is swapped out, once.
+//! - **inbox.once-told** — between two takings by the owner exactly one push learns that it was the
+//!   first: one unpark is enough, and none is missing.
 //! - **inbox.closed** — after `close` no push succeeds, and every one gives its runnable back.
 //!
 //! # Edges
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `inbox.push` | the push's exchange | the owner's swap | the links of the chain, and what the pusher did |
+//! | `inbox.push` | the push's exchange | taking the chain | its links |
 //!
 //! # Rejected
 //!
@@ -87,6 +87,7 @@ impl Inbox {
             }
         }
         std::mem::forget(runnable);
+        // The exchange that found nothing is the one that tells: [inbox.once-told].
         if head.is_null() {
             Pushed::First
         } else {
@@ -142,6 +143,7 @@ impl Inbox {
 /// Makes a first-in first-out queue of a chain that begins with the last.
 fn turn_around(chain: *mut Header) -> RunQueue {
     let mut queue = RunQueue::new();
+    debug_assert_ne!(chain, closed(), "inbox.closed: the mark taken for a task");
     let mut next: Option<TaskPtr> = NonNull::new(chain);
     while let Some(task) = next {
         // SAFETY: [inbox.owned] the chain is ours, and a queued runnable's task is alive.

@@ -3,8 +3,8 @@
 use super::error::JoinError;
 use super::header::{self, Header, TaskPtr};
 use super::runnable::discard;
-use super::state::{OnDetach, OnJoin, OnRelease, Outcome};
 use super::unobserved::{contain, forget_panics};
+use super::verdict::{OnDetach, OnJoin, OnRelease, Outcome};
 use super::{AbortHandle, TaskId, TaskRef};
 use crate::budget;
 use crate::wait::{self, WaitKind};

@@ -3,8 +3,8 @@
 use super::header::{self, Header, TaskPtr};
 use super::reference::TaskRef;
 use super::schedule::SchedulerRef;
-use super::state::{OnBegin, OnComplete, OnEnd, OnRelease, OnRoute, Outcome};
 use super::unobserved::{contain, forget_panics, report_leak, report_panic};
+use super::verdict::{OnBegin, OnComplete, OnEnd, OnRelease, OnRoute, Outcome};
 use super::vtable::Progress;
 use super::{TaskId, WakeCause, waker};
 use crate::poll::{Polling, TaskStamp};
@@ -146,7 +146,7 @@ impl Runnable {
         // SAFETY: [task.alive] SCHEDULED, then RUNNING, is our reference.
         let header = unsafe { task.as_ref() };
         match header.state.begin() {
-            // SAFETY: [task.one-poller] the verdict.
+            // SAFETY: [task.one-poller] [task.home] the verdict, and the look above.
             OnBegin::Poll => unsafe { poll(task) },
             OnBegin::Drop => {
                 // SAFETY: [task.one-poller] the verdict.
@@ -351,7 +351,7 @@ impl Drop for Runnable {
         // SAFETY: [task.scheduler] we own the runnable.
         if unsafe { header.is_home() } {
             let _ = header.state.begin();
-            // SAFETY: [task.one-poller] begun, at home.
+            // SAFETY: [task.one-poller] [task.home] begun, at home.
             unsafe { cancel(task) };
             return;
         }
@@ -393,6 +393,3 @@ impl fmt::Debug for Runnable {
             .finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,7 +18,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `scheduler.last` | every drop of a reference | the drop that frees | every use of the scheduler |
+//! | `scheduler.last` | each drop of a reference | the drop that frees | each use |
 //!
 //! # Rejected
 //!

@@ -1,4 +1,15 @@
 #[cfg(not(mainspring_loom))]
-mod smoke;
-#[cfg(test)]
-mod support;
+mod aborts;
+#[cfg(not(mainspring_loom))]
+mod home;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod orders;
+#[cfg(not(mainspring_loom))]
+mod panics;
+#[cfg(not(mainspring_loom))]
+mod runs;
+pub(crate) mod support;
+#[cfg(not(mainspring_loom))]
+mod wakers;

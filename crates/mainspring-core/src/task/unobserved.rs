@@ -3,13 +3,13 @@
 use super::TaskId;
 use super::header::Header;
 use super::vtable::Payload;
+use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicU64, RwLock};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// What failed.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +129,3 @@ pub(crate) fn forget_panics(payload: Option<Payload>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

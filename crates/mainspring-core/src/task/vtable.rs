@@ -1,6 +1,8 @@
-//! What differs between tasks of different futures: four functions, and whether it has a home.
+//! What differs between tasks of different futures: six functions, a layout, and whether it has a
+//! home.
 
 use super::header::TaskPtr;
+use crate::sync::alloc::Layout;
 use std::any::Any;
 use std::task::Context;
 
@@ -34,8 +36,8 @@ pub(crate) struct Vtable {
     pub(crate) take_panic: unsafe fn(TaskPtr) -> Payload,
     /// Moves the output, which is there, to where the second argument points.
     pub(crate) take_output: unsafe fn(TaskPtr, *mut ()),
-    /// Frees the task, whose place is empty.
-    pub(crate) free: unsafe fn(TaskPtr),
+    /// The layout of the task's memory.
+    pub(crate) layout: Layout,
     /// The future may be touched at its scheduler's home only.
     pub(crate) is_local: bool,
 }

@@ -4,7 +4,7 @@
 //! static, `will_wake` is a comparison of two pointers.
 
 use super::header::{self, TaskPtr};
-use super::state::OnWake;
+use super::verdict::OnWake;
 use super::{Runnable, WakeCause, header::Header};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;

@@ -1,0 +1,403 @@
+//! Models of the task's protocol: each runs the shipped task on a queue behind a modelled mutex.
+
+use super::support::{Letter, Queue, Scene, poll_once, scheduler, spawn};
+use crate::sync::Arc;
+use crate::task::{self, JoinHandle, Ran};
+use loom::model::Builder;
+use loom::thread;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// Two threads: every interleaving.
+fn model(run: impl Fn() + Send + Sync + 'static) {
+    loom::model(run);
+}
+
+/// Three threads: every interleaving with two preemptions.
+fn model_three(run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(run);
+}
+
+fn polls_to(join: &mut JoinHandle<super::support::Guard>, waker: &Waker) -> bool {
+    match Pin::new(join).poll(&mut Context::from_waker(waker)) {
+        Poll::Ready(result) => {
+            drop(result.expect("the task neither panics nor is aborted"));
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+// WITNESS: task.wake, task.one-poller
+#[test]
+fn wake_racing_poll_is_followed_by_one_that_sees_the_letter() {
+    model(|| {
+        let (scene, waker) = Scene::polled(1);
+        let letter = Arc::clone(&scene.letter);
+        let writer = thread::spawn(move || {
+            letter.write();
+            waker.wake();
+        });
+        scene.queue.run_all();
+        writer.join().unwrap();
+        scene.queue.run_all();
+        assert!(
+            scene.join.as_ref().unwrap().is_finished(),
+            "task.wake: a letter was lost"
+        );
+        scene.end();
+    });
+}
+
+// The task is scheduled already when the writer wakes it: nothing is left to do but to release.
+// WITNESS: task.wake
+#[test]
+fn redundant_wake_by_ref_still_releases() {
+    model(|| {
+        let (scene, waker) = Scene::polled(1);
+        waker.wake_by_ref();
+        let letter = Arc::clone(&scene.letter);
+        let writer = thread::spawn(move || {
+            letter.write();
+            waker.wake_by_ref();
+            drop(waker);
+        });
+        scene.queue.run_all();
+        writer.join().unwrap();
+        scene.queue.run_all();
+        assert!(
+            scene.join.as_ref().unwrap().is_finished(),
+            "task.wake: a letter was lost"
+        );
+        scene.end();
+    });
+}
+
+// WITNESS: task.wake
+#[test]
+fn redundant_wake_by_value_still_releases() {
+    model(|| {
+        let (scene, waker) = Scene::polled(1);
+        waker.wake_by_ref();
+        let letter = Arc::clone(&scene.letter);
+        let writer = thread::spawn(move || {
+            letter.write();
+            waker.wake();
+        });
+        scene.queue.run_all();
+        writer.join().unwrap();
+        scene.queue.run_all();
+        assert!(
+            scene.join.as_ref().unwrap().is_finished(),
+            "task.wake: a letter was lost"
+        );
+        scene.end();
+    });
+}
+
+// One thread ends a poll while another wakes the task and polls it next, with no queue between them
+// that would order the two.
+// WITNESS: task.handoff, task.one-poller, task.runnable
+#[test]
+fn poll_on_another_thread_sees_the_future_as_the_last_one_left_it() {
+    model(|| {
+        let (scene, waker) = Scene::polled(2);
+        waker.wake_by_ref();
+        let queue = Arc::clone(&scene.queue);
+        let letter = Arc::clone(&scene.letter);
+        let other = thread::spawn(move || {
+            letter.write();
+            letter.write();
+            waker.wake();
+            queue.run_all();
+        });
+        scene.queue.run_all();
+        other.join().unwrap();
+        scene.queue.run_all();
+        assert!(scene.join.as_ref().unwrap().is_finished(), "task.handoff");
+        scene.end();
+    });
+}
+
+// Two remote wakers, a task that wants both letters: no wake is taken for the other.
+// WITNESS: task.wake, task.one-poller
+#[test]
+fn two_wakers_bring_two_letters() {
+    model_three(|| {
+        let (scene, waker) = Scene::polled(2);
+        let writers = [waker.clone(), waker].map(|waker| {
+            let letter = Arc::clone(&scene.letter);
+            thread::spawn(move || {
+                letter.write();
+                waker.wake();
+            })
+        });
+        scene.queue.run_all();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        scene.queue.run_all();
+        assert!(
+            scene.join.as_ref().unwrap().is_finished(),
+            "task.wake: a letter was lost"
+        );
+        scene.end();
+    });
+}
+
+// The joiner is registered while the task completes; it is woken, or finds the output.
+// WITNESS: task.joiner, task.output, task.joiner-slot
+#[test]
+fn joiner_racing_completion_takes_the_output() {
+    model(|| {
+        let mut scene = Scene::new(0);
+        let mut join = scene.join.take().unwrap();
+        let queue = Arc::clone(&scene.queue);
+        let worker = thread::spawn(move || {
+            queue.run_all();
+        });
+        let output = loom::future::block_on(&mut join);
+        drop(output.expect("the task is not aborted"));
+        drop(join);
+        worker.join().unwrap();
+        scene.drop_waker();
+        scene.end();
+    });
+}
+
+// The second poll of the join handle comes with another waker; whichever is registered when the task
+// completes is woken, and the place of the waker is never written under the completer.
+// WITNESS: task.joiner-slot, task.joiner
+#[test]
+fn join_waker_replaced_while_the_task_completes() {
+    model(|| {
+        let mut scene = Scene::new(0);
+        let mut join = scene.join.take().unwrap();
+        // Both joiners are tasks, so that being woken is visible as a run.
+        let first = Scene::polled(1);
+        let second = Scene::polled(1);
+        first.0.letter.write();
+        second.0.letter.write();
+        let queue = Arc::clone(&scene.queue);
+        let worker = thread::spawn(move || {
+            queue.run_all();
+        });
+        let done = polls_to(&mut join, &first.1) || polls_to(&mut join, &second.1);
+        worker.join().unwrap();
+        second.0.queue.run_all();
+        let woken = second.0.join.as_ref().unwrap().is_finished();
+        assert!(
+            done || woken,
+            "task.joiner: the joiner that came last sleeps"
+        );
+        assert!(done || polls_to(&mut join, Waker::noop()));
+        drop((join, first.1, second.1));
+        first.0.end();
+        second.0.end();
+        scene.drop_waker();
+        scene.end();
+    });
+}
+
+// A handle that registered goes while the task completes: one of the two drops the output, one of
+// them frees, and the waker in the task goes with whoever owns it.
+// WITNESS: task.output-once, task.free, task.joiner-slot, task.alive
+#[test]
+fn registered_handle_dropped_while_the_task_completes() {
+    model(|| {
+        let mut scene = Scene::new(0);
+        let mut join = scene.join.take().unwrap();
+        let (joiner, waker) = Scene::polled(1);
+        assert!(!polls_to(&mut join, &waker));
+        drop(waker);
+        let queue = Arc::clone(&scene.queue);
+        let worker = thread::spawn(move || {
+            queue.run_all();
+        });
+        drop(join);
+        worker.join().unwrap();
+        joiner.end();
+        scene.drop_waker();
+        scene.end();
+    });
+}
+
+// WITNESS: task.output-once, task.free, task.alive
+#[test]
+fn handle_dropped_while_the_task_completes() {
+    model(|| {
+        let mut scene = Scene::new(0);
+        let join = scene.join.take();
+        let queue = Arc::clone(&scene.queue);
+        let worker = thread::spawn(move || {
+            queue.run_all();
+        });
+        drop(join);
+        worker.join().unwrap();
+        scene.drop_waker();
+        scene.end();
+    });
+}
+
+// WITNESS: task.free, task.alive, task.waker
+#[test]
+fn waker_cloned_and_dropped_while_the_task_completes() {
+    model(|| {
+        let (mut scene, waker) = Scene::polled(1);
+        scene.letter.write();
+        waker.wake_by_ref();
+        let holder = thread::spawn(move || {
+            let other = waker.clone();
+            drop(waker);
+            other.wake();
+        });
+        scene.join.take();
+        scene.queue.run_all();
+        holder.join().unwrap();
+        scene.end();
+    });
+}
+
+// WITNESS: task.output
+#[test]
+fn whoever_sees_the_end_sees_what_the_task_did() {
+    model(|| {
+        let queue = Queue::new();
+        let letter = Letter::new();
+        let written = Arc::clone(&letter);
+        let join = spawn(&queue, async move { written.write() });
+        let worker = thread::spawn(move || {
+            queue.run_all();
+        });
+        if join.is_finished() {
+            assert_eq!(letter.read(), 1, "task.output");
+        }
+        worker.join().unwrap();
+    });
+}
+
+// The destructor of an aborted future sees what the aborting thread wrote.
+// WITNESS: task.wake, task.future-once
+#[test]
+fn abort_racing_run_drops_the_future_once() {
+    struct Reads(Arc<Letter>, Arc<Letter>);
+    impl Drop for Reads {
+        fn drop(&mut self) {
+            if self.0.read() == 1 {
+                self.1.write();
+            }
+        }
+    }
+    model(|| {
+        let queue = Queue::new();
+        let (letter, seen) = (Letter::new(), Letter::new());
+        let reads = Reads(Arc::clone(&letter), Arc::clone(&seen));
+        let join = spawn(&queue, async move {
+            let _reads = reads;
+            std::future::pending::<()>().await;
+        });
+        let aborter = thread::spawn(move || {
+            letter.write();
+            join.abort();
+            join
+        });
+        queue.run_all();
+        let mut join = aborter.join().unwrap();
+        queue.run_all();
+        assert_eq!(
+            seen.read(),
+            1,
+            "task.wake: dropped before the abort was seen"
+        );
+        let Poll::Ready(Err(error)) = poll_once(&mut join) else {
+            panic!("task.one-poller: the abort was lost");
+        };
+        assert!(error.is_cancelled());
+    });
+}
+
+// WITNESS: task.future-once, task.output-once, task.alive
+#[test]
+fn run_wake_abort_and_handle_drop_at_once() {
+    model_three(|| {
+        let (mut scene, waker) = Scene::polled(1);
+        let join = scene.join.take().unwrap();
+        let letter = Arc::clone(&scene.letter);
+        let writer = thread::spawn(move || {
+            letter.write();
+            waker.wake();
+        });
+        let aborter = thread::spawn(move || {
+            join.abort();
+            drop(join);
+        });
+        scene.queue.run_all();
+        writer.join().unwrap();
+        aborter.join().unwrap();
+        scene.queue.run_all();
+        assert_eq!(scene.futures.count(), 1, "task.future-once");
+        scene.end();
+    });
+}
+
+// The executor ends while a waker fires: the task is ended once, the waker's call of the scheduler
+// is over before the scheduler goes.
+// WITNESS: task.scheduler, scheduler.alive, scheduler.last, task.registry
+#[test]
+fn executor_dropped_while_a_waker_fires() {
+    model(|| {
+        let (mut scene, waker) = Scene::polled(1);
+        scene.join.take();
+        let futures = scene.futures.clone();
+        let writer = thread::spawn(move || waker.wake());
+        scene.queue.shut_down();
+        writer.join().unwrap();
+        scene.end();
+        assert_eq!(futures.count(), 1, "task.future-once");
+    });
+}
+
+// A worker runs the task to its end and lets the executor go, while the waker that published the
+// runnable is still inside `schedule`.
+// WITNESS: task.scheduler, scheduler.alive, scheduler.last
+#[test]
+fn scheduler_outlives_the_call_that_published_the_runnable() {
+    model(|| {
+        let (scene, waker) = Scene::polled(1);
+        scene.letter.write();
+        let Scene { queue, join, .. } = scene;
+        drop(join);
+        let waking = thread::spawn(move || waker.wake());
+        let Some(runnable) = queue.pop() else {
+            waking.join().unwrap();
+            queue.run_all();
+            return;
+        };
+        drop(queue);
+        assert_eq!(runnable.run(), Ran::Complete);
+        waking.join().unwrap();
+    });
+}
+
+// A worker's purse gives its references back while another thread drops the last counted one.
+// WITNESS: scheduler.last, scheduler.purse, scheduler.alive
+#[test]
+fn purse_left_while_the_last_reference_goes() {
+    model(|| {
+        let queue = Queue::new();
+        let reference = scheduler(&queue);
+        drop(queue);
+        let elsewhere = reference.clone();
+        let other = thread::spawn(move || {
+            let resident = elsewhere.enter();
+            let (runnable, join) = task::create(async {}, elsewhere.clone());
+            drop((runnable, join));
+            drop(elsewhere);
+            drop(resident);
+        });
+        drop(reference);
+        other.join().unwrap();
+    });
+}
