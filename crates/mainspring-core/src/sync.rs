@@ -23,3 +23,5 @@ pub use self::loom::*;
 mod std;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub use self::std::*;
+
+pub mod queue;
