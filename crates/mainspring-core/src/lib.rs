@@ -13,19 +13,26 @@
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
+//! | [`cancel_safe`] | which futures may be dropped without loss |
+//! | [`random`], [`load`], [`readiness`], [`shutdown`] | what an executor and a reactor tell the code they run |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 mod atomic_waker;
 pub mod budget;
+pub mod cancel_safe;
 pub mod context;
 pub mod driver;
 pub mod handshake;
 pub mod heap;
 pub mod list;
+pub mod load;
 pub mod park;
 pub mod poll;
+pub mod random;
+pub mod readiness;
 pub mod relay;
 pub mod ring;
+pub mod shutdown;
 #[doc(hidden)]
 pub mod sync;
 pub mod task;
@@ -38,6 +45,7 @@ pub use self::heap::Heap;
 pub use self::list::List;
 pub use self::ring::Ring;
 pub use atomic_waker::AtomicWaker;
+pub use cancel_safe::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
 pub use relay::Relay;

@@ -30,3 +30,5 @@ pub mod global {
     pub use ::std::sync::atomic::{AtomicBool, AtomicU64};
     pub use ::std::sync::{OnceLock, RwLock};
 }
+
+pub mod queue;

@@ -13,7 +13,8 @@
 //! - **fallback.quiet** — wakers are called and dropped with the lock free.
 //! - **fallback.served** — an entry is accepted only while there is a thread: if it cannot be started,
 //!   registration is refused, and the next one tries again.
-//! - **fallback.bounded** — the lock is held for at most [`BATCH`] fired entries at a time.
+//! - **fallback.bounded** — the lock is held for at most one [`WakeBatch`] of fired entries at
+//!   a time.
 //!
 //! # Rejected
 //!
@@ -33,17 +34,12 @@ pub(super) use self::none::timers;
 
 use super::{EntryRef, Nanos, OnDeregister, OnFire, OnRegister, OnReset, OnRewake, Timers};
 use crate::driver::Until;
+use crate::heap::{Handle, Heap};
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use crate::wake_batch::WakeBatch;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
-
-/// How many entries are fired under one lock.
-const BATCH: usize = 32;
-
-/// When an entry is due, and its place among those due at the same moment.
-type Key = (Nanos, u64);
 
 /// One thread's timers; in the process there is one of it.
 pub(super) struct Fallback {
@@ -54,8 +50,7 @@ pub(super) struct Fallback {
 }
 
 struct State {
-    armed: BTreeMap<Key, EntryRef>,
-    sequence: u64,
+    armed: Heap<EntryRef>,
     has_thread: bool,
     /// Until when the thread sleeps; `Now` while it is awake.
     sleeps: Until,
@@ -72,12 +67,14 @@ enum Owes {
 impl State {
     /// Links an entry, and says whether the thread would sleep past it.
     fn link(&mut self, entry: EntryRef, deadline: Nanos) -> Owes {
-        let key = (deadline, self.sequence);
-        self.sequence += 1;
-        // SAFETY: [entry.linked] called under the lock, for an entry that is about to be armed, is
-        // armed, or is being moved by its owner.
-        unsafe { entry.keep(key) };
-        self.armed.insert(key, entry);
+        let handle = self.armed.insert(deadline, entry);
+        // SAFETY: [entry.linked] called under the lock, for an entry that is about to be armed or is
+        // armed.
+        unsafe { entry.keep(handle) };
+        self.owes_for(deadline)
+    }
+
+    fn owes_for(&mut self, deadline: Nanos) -> Owes {
         if self.sleeps.cap(Some(deadline)) == self.sleeps {
             return Owes::Nothing;
         }
@@ -86,38 +83,31 @@ impl State {
         Owes::Wake
     }
 
-    fn unlink(&mut self, entry: EntryRef) {
-        // SAFETY: [entry.linked] called under the lock for an armed entry, which `link` keyed.
-        let key = unsafe { entry.kept::<Key>() };
-        let unlinked = self.armed.remove(&key);
-        debug_assert_eq!(unlinked, Some(entry), "entry.linked: armed and not here");
+    /// Where an armed entry is in the heap.
+    fn handle(entry: EntryRef) -> Handle {
+        // SAFETY: [entry.linked] called under the lock for an armed entry, in which `link` kept it.
+        unsafe { entry.kept() }
     }
 
-    /// Takes the wakers of at most [`BATCH`] entries that are due.
-    fn fire_due(&mut self, now: Nanos, due: &mut Vec<Waker>) {
-        while due.len() < BATCH {
-            let Some(first) = self
-                .armed
-                .first_entry()
-                .filter(|first| first.key().0 <= now)
-            else {
-                break;
+    /// Takes the wakers of at most a batch of entries that are due.
+    fn fire_due(&mut self, now: Nanos, due: &mut WakeBatch) {
+        while due.has_room() {
+            let Some((_, entry)) = self.armed.pop_due(now) else {
+                return;
             };
-            let entry = first.remove();
             // SAFETY: [entry.linked] it was linked, hence armed; it is unlinked now, and not touched
             // again once it has fired.
             match unsafe { entry.fire(now) } {
-                OnFire::Fired(waker) => due.push(waker),
+                OnFire::Fired(waker) => {
+                    let pushed = due.push(waker);
+                    debug_assert!(pushed.is_ok(), "fallback.bounded: no room");
+                }
                 OnFire::Later(deadline) => {
                     let owes = self.link(entry, deadline);
                     debug_assert_eq!(owes, Owes::Nothing, "fallback.earliest: fires asleep");
                 }
             }
         }
-        debug_assert!(
-            due.len() <= BATCH,
-            "fallback.bounded: fired too many at once"
-        );
     }
 }
 
@@ -125,8 +115,7 @@ impl Fallback {
     pub(super) fn new(start: fn() -> io::Result<()>) -> Self {
         Self {
             state: Mutex::new(State {
-                armed: BTreeMap::new(),
-                sequence: 0,
+                armed: Heap::new(),
                 has_thread: false,
                 sleeps: Until::Now,
             }),
@@ -137,7 +126,7 @@ impl Fallback {
 
     /// One turn of the thread: wakes some of those that are due, or sleeps once. Returns how many it
     /// woke.
-    fn turn(&self, now: impl Fn() -> Nanos, due: &mut Vec<Waker>) -> usize {
+    fn turn(&self, now: impl Fn() -> Nanos, due: &mut WakeBatch) -> usize {
         let mut state = self.state.lock();
         state.fire_due(now(), due);
         if due.is_empty() {
@@ -149,10 +138,7 @@ impl Fallback {
     }
 
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, now: impl Fn() -> Nanos) {
-        let until = match state.armed.first_key_value() {
-            Some((key, _)) => Until::At(key.0),
-            None => Until::Forever,
-        };
+        let until = Until::Forever.cap(state.armed.peek().map(|(deadline, _)| deadline));
         state.sleeps = until;
         let mut state = match until.limit(now) {
             None => self.earlier.wait(state),
@@ -171,14 +157,12 @@ impl Fallback {
 }
 
 /// Wakes all, whatever one of them does.
-fn wake(due: &mut Vec<Waker>) -> usize {
+fn wake(due: &mut WakeBatch) -> usize {
     let woken = due.len();
-    for waker in due.drain(..) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            // The panic has been reported by its hook. Its payload may panic in its own drop, and
-            // this thread serves others.
-            std::mem::forget(payload);
-        }
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.wake_all())) {
+        // The panic has been reported by its hook. Its payload may panic in its own drop, and this
+        // thread serves others.
+        std::mem::forget(payload);
     }
     woken
 }
@@ -210,7 +194,8 @@ unsafe impl Timers for Fallback {
         if !unsafe { entry.is_armed() } {
             return OnDeregister::Gone;
         }
-        state.unlink(entry);
+        let unlinked = state.armed.remove(State::handle(entry));
+        debug_assert_eq!(unlinked, Some(entry), "entry.linked: armed and not here");
         // SAFETY: [entry.linked] the lock is held, the owner calls, the entry is unlinked.
         unsafe { entry.evict() }
     }
@@ -221,8 +206,9 @@ unsafe impl Timers for Fallback {
         if unsafe { entry.set_deadline(deadline) } == OnReset::Gone {
             return OnReset::Gone;
         }
-        state.unlink(entry);
-        let owes = state.link(entry, deadline);
+        let moved = state.armed.update(State::handle(entry), deadline);
+        debug_assert!(moved, "entry.linked: armed and not here");
+        let owes = state.owes_for(deadline);
         self.settle(state, owes);
         OnReset::Armed
     }

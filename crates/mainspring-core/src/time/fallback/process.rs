@@ -1,8 +1,9 @@
 //! The one instance of the process, and its thread.
 
-use super::{BATCH, Fallback};
+use super::Fallback;
 use crate::sync::thread;
 use crate::time::{Timers, TimersRef, clock};
+use crate::wake_batch::WakeBatch;
 use std::io;
 use std::sync::LazyLock;
 
@@ -22,7 +23,7 @@ fn start() -> io::Result<()> {
 }
 
 fn run() {
-    let mut due = Vec::with_capacity(BATCH);
+    let mut due = WakeBatch::new();
     loop {
         FALLBACK.turn(clock::anchor, &mut due);
     }

@@ -1,5 +1,6 @@
 use super::model::named;
 use crate::time::{Nanos, OnRegister, Phase, TimerClass, TimerEntry};
+use crate::wake_batch::WakeBatch;
 use loom::thread;
 use std::task::Waker;
 
@@ -13,7 +14,7 @@ fn arming_earlier_racing_the_threads_sleep_is_served() {
         assert!(matches!(armed, OnRegister::Armed));
         // In a model no limit ever passes: the thread wakes because it is told, or never.
         let thread = thread::spawn(move || {
-            let mut due = Vec::new();
+            let mut due = WakeBatch::new();
             while fallback.turn(|| Nanos(10), &mut due) == 0 {}
         });
         let mut near = Box::pin(TimerEntry::new(TimerClass::Normal));
@@ -33,7 +34,7 @@ fn earlier_reset_racing_the_threads_sleep_is_served() {
         let armed = entry.as_mut().arm(name, Nanos(100), Waker::noop());
         assert!(matches!(armed, OnRegister::Armed));
         let thread = thread::spawn(move || {
-            let mut due = Vec::new();
+            let mut due = WakeBatch::new();
             while fallback.turn(|| Nanos(10), &mut due) == 0 {}
         });
         entry.as_mut().reset(None, Nanos(10));

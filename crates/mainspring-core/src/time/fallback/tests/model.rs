@@ -2,6 +2,7 @@
 
 use crate::time::fallback::{Fallback, wake};
 use crate::time::{Nanos, Timers, TimersRef};
+use crate::wake_batch::WakeBatch;
 
 /// Timers whose thread is the model's business.
 pub(in crate::time) fn named() -> (&'static Fallback, TimersRef) {
@@ -12,7 +13,7 @@ pub(in crate::time) fn named() -> (&'static Fallback, TimersRef) {
 
 /// The half of a turn that does not sleep.
 pub(in crate::time) fn fire(fallback: &Fallback, now: Nanos) -> usize {
-    let mut due = Vec::new();
+    let mut due = WakeBatch::new();
     fallback.state.lock().fire_due(now, &mut due);
     wake(&mut due)
 }
@@ -20,7 +21,7 @@ pub(in crate::time) fn fire(fallback: &Fallback, now: Nanos) -> usize {
 /// What a wheel does whose runtime ends.
 pub(in crate::time) fn shut_down(fallback: &Fallback) {
     let mut state = fallback.state.lock();
-    while let Some((_, entry)) = state.armed.pop_first() {
+    while let Some((_, entry)) = state.armed.pop() {
         // SAFETY: [entry.linked] linked, hence armed; unlinked now, under the lock.
         drop(unsafe { entry.evict() });
     }

@@ -1,8 +1,9 @@
-use crate::time::fallback::{BATCH, Fallback};
+use crate::time::fallback::Fallback;
 use crate::time::{
     Clock, ManualClock, Nanos, OnRegister, Phase, Sleep, TimerClass, TimerEntry, Timers, TimersRef,
     enter_clock, enter_timers,
 };
+use crate::wake_batch::WakeBatch;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -16,14 +17,13 @@ fn fallback(start: fn() -> io::Result<()>) -> (&'static Fallback, TimersRef) {
 }
 
 fn serve(fallback: &Fallback, now: Nanos) {
-    let mut due = Vec::new();
+    let mut due = WakeBatch::new();
     while fallback
         .state
         .lock()
         .armed
-        .keys()
-        .next()
-        .is_some_and(|key| key.0 <= now)
+        .peek()
+        .is_some_and(|(deadline, _)| deadline <= now)
     {
         fallback.turn(|| now, &mut due);
     }
@@ -32,6 +32,8 @@ fn serve(fallback: &Fallback, now: Nanos) {
 fn entry() -> Pin<Box<TimerEntry>> {
     Box::pin(TimerEntry::new(TimerClass::Normal))
 }
+
+const BATCH: usize = WakeBatch::CAPACITY;
 
 struct Order(usize, Arc<Mutex<Vec<usize>>>);
 
@@ -57,7 +59,7 @@ fn timers_fire_in_deadline_order_and_ties_in_insertion_order() {
     }
     serve(fallback, Nanos(9));
     assert!(fired.lock().unwrap().is_empty());
-    let mut due = Vec::new();
+    let mut due = WakeBatch::new();
     fallback.turn(|| Nanos(20), &mut due);
     assert_eq!(fired.lock().unwrap().len(), BATCH, "fallback.bounded");
     serve(fallback, Nanos(20));
@@ -212,7 +214,7 @@ fn arming_something_earlier_wakes_the_sleeping_thread() {
         .arm(name, Nanos(3_600_000_000_000), Waker::noop());
     assert!(matches!(armed, OnRegister::Armed));
     let thread = std::thread::spawn(move || {
-        let mut due = Vec::new();
+        let mut due = WakeBatch::new();
         while theirs.now() == Nanos(1) {
             fallback.turn(|| theirs.now(), &mut due);
         }
@@ -225,7 +227,7 @@ fn arming_something_earlier_wakes_the_sleeping_thread() {
         OnRegister::Armed
     ));
     assert!(thread.join().is_ok());
-    let mut due = Vec::new();
+    let mut due = WakeBatch::new();
     if near.phase() != Phase::Fired {
         fallback.turn(|| clock.now(), &mut due);
     }

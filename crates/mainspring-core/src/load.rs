@@ -1,0 +1,54 @@
+//! How loaded the executor of this thread is, for whoever decides whether to take on more.
+//!
+//! ```
+//! use mainspring_core::load::{self, Load};
+//! use mainspring_core::time::Nanos;
+//! use std::sync::Arc;
+//!
+//! assert_eq!(load::delay(), None); // nobody measures here
+//!
+//! struct Measured; // what an executor's worker keeps
+//! impl Load for Measured {
+//!     fn delay(&self) -> Option<Nanos> {
+//!         Some(Nanos(40_000))
+//!     }
+//! }
+//! let _entered = load::enter(Arc::new(Measured));
+//! assert_eq!(load::delay(), Some(Nanos(40_000)));
+//! ```
+
+use crate::context::{Entered, Slot};
+use crate::time::Nanos;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a worker knows about its own lateness.
+pub trait Load {
+    /// How long tasks that were woken have recently waited until they ran, in nanoseconds; `None` if
+    /// nothing was measured yet.
+    fn delay(&self) -> Option<Nanos>;
+}
+
+thread_local! {
+    static LOAD: Slot<dyn Load> = const { Slot::new() };
+}
+
+/// How late woken tasks run on this worker, in nanoseconds. `None` where no worker of ours runs or
+/// nothing was measured yet: a limiter then decides without it.
+///
+/// One thread-local access and a virtual call.
+#[must_use]
+pub fn delay() -> Option<Nanos> {
+    LOAD.with(|slot| slot.with(|load| load.and_then(Load::delay)))
+}
+
+/// Makes `load` this thread's, for a worker's life.
+pub fn enter(load: Arc<dyn Load>) -> Entered {
+    Entered::new(&LOAD, load)
+}
+
+impl fmt::Debug for dyn Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Load").field(&self.delay()).finish()
+    }
+}
