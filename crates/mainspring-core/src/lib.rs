@@ -14,6 +14,8 @@ mod atomic_waker;
 pub mod context;
 pub mod driver;
 pub mod handshake;
+#[cfg(test)]
+mod recorder;
 pub mod relay;
 #[doc(hidden)]
 pub mod sync;
