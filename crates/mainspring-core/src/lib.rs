@@ -30,6 +30,8 @@ pub mod park;
 pub mod poll;
 pub mod random;
 pub mod readiness;
+#[cfg(test)]
+mod recorder;
 pub mod relay;
 pub mod ring;
 pub mod shutdown;

@@ -82,6 +82,10 @@ impl Copied {
     /// who ever makes a waker of that store.
     #[inline]
     pub(crate) unsafe fn into_waker(self) -> Waker {
+        debug_assert!(
+            !self.vtable.is_null(),
+            "waker-words.owned: nothing was stored"
+        );
         // SAFETY: [waker-words.owned] `store` took the address from a `&'static` vtable, and the
         // caller vouches that the words are those of a store.
         let vtable: &'static RawWakerVTable = unsafe { &*self.vtable };
