@@ -9,6 +9,7 @@
 //! | [`driver`] | "wait for the outside world until then": what an executor parks on |
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
+//! | [`wait_list`] | the queue of waiting futures that every primitive parks on |
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
@@ -26,11 +27,13 @@ pub mod ring;
 pub mod sync;
 pub mod time;
 pub mod wait;
+pub mod wait_list;
 mod wake_batch;
 
 pub use self::heap::Heap;
 pub use self::list::List;
 pub use self::ring::Ring;
+pub use self::wait_list::WaitList;
 pub use atomic_waker::AtomicWaker;
 pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
