@@ -10,6 +10,7 @@
 //! | [`park`] | one thread to sleep, any other to wake it |
 //! | [`time`] | nanoseconds since one origin, clocks, deadlines |
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
+//! | [`wait_list`] | the queue of waiting futures that every primitive parks on |
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
@@ -41,11 +42,13 @@ pub mod task;
 pub mod time;
 pub mod trace;
 pub mod wait;
+pub mod wait_list;
 mod wake_batch;
 
 pub use self::heap::Heap;
 pub use self::list::List;
 pub use self::ring::Ring;
+pub use self::wait_list::WaitList;
 pub use atomic_waker::AtomicWaker;
 pub use cancel_safe::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 pub use handshake::Handshake;

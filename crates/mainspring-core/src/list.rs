@@ -2,7 +2,7 @@
 //!
 //! The links live in the elements: linking and unlinking allocate nothing and take constant time,
 //! wherever the element stands. This is the pure part: every change takes `&mut self` and nothing
-//! here locks, wakes or frees. The wait list puts a lock around it.
+//! here locks, wakes or frees. [`WaitList`](crate::WaitList) puts a lock around it.
 //!
 //! A [`List`] holds two pointers and may be moved. A [`Sentinel`] is one link that closes a ring of
 //! nodes: under it a node has two neighbours always, so it can be unlinked by whoever holds the
@@ -143,7 +143,7 @@ unsafe fn at<'a>(links: NonNull<Links>) -> &'a Links {
 ///
 /// # Complexity
 ///
-/// Everything but [`iter`](Self::iter) is O(1) and allocates nothing.
+/// Going through [`iter`](Self::iter) apart, everything is O(1), and nothing allocates.
 ///
 /// ```
 /// use mainspring_core::list::{List, Node};
@@ -356,6 +356,18 @@ impl<T> List<T> {
         unsafe { at(head) }.set_prev(Some(anchor));
         // SAFETY: [list.linked] the last node of what was this list.
         unsafe { at(tail) }.set_next(Some(anchor));
+    }
+
+    /// The node behind another one.
+    ///
+    /// # Safety
+    ///
+    /// `node` is in this list.
+    #[must_use]
+    pub unsafe fn after(&self, node: NonNull<Node<T>>) -> Option<NonNull<Node<T>>> {
+        // SAFETY: [list.linked] the caller says that it is in this list.
+        let links = unsafe { at(links_of(node)) };
+        links.load().next.map(NonNull::cast)
     }
 
     /// The nodes from the first to the last.

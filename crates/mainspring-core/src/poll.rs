@@ -19,6 +19,7 @@
 use crate::sync::thread_local;
 use crate::time::Nanos;
 use crate::wait::WaitSlot;
+use crate::wait_list::revoke;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -73,10 +74,13 @@ fn update<R>(change: impl FnOnce(&mut Frame) -> R) -> R {
     })
 }
 
-/// Brackets one poll. Restores the outer poll's record when dropped, on unwind too.
+/// Brackets one poll. Restores the outer poll's record when dropped, on unwind too, and then takes
+/// back what revocable wait lists offered to the task before the poll and it did not take.
 #[must_use = "the poll lasts as long as the guard"]
 pub struct Polling<'a> {
     outer: Frame,
+    /// The task, and the number of the last offer of a grant that was made before this poll.
+    offers: Option<(u64, u64)>,
     slot: PhantomData<&'a WaitSlot>,
     one_thread: PhantomData<*const ()>,
 }
@@ -107,9 +111,11 @@ impl<'a> Polling<'a> {
             shields: 0,
             yielded: false,
         };
+        let offers = stamp.map(|stamp| (stamp.task, revoke::last_offer()));
         let outer = FRAME.with(|cell| cell.replace(inner));
         Self {
             outer,
+            offers,
             slot: PhantomData,
             one_thread: PhantomData,
         }
@@ -128,6 +134,9 @@ impl Drop for Polling<'_> {
     #[inline]
     fn drop(&mut self) {
         FRAME.with(|cell| cell.set(self.outer));
+        if let Some((task, began)) = self.offers {
+            revoke::revoke_untaken(task, began);
+        }
     }
 }
 

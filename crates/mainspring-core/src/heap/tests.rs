@@ -74,7 +74,7 @@ mod printed {
 // CORRECTION: 22
 // WITNESS: heap.order
 #[test]
-fn printed_heap_shuffles_equal_deadlines_and_ours_keeps_their_order() {
+fn textbook_heap_shuffles_equal_deadlines_and_ours_keeps_their_order() {
     let mut printed = printed::Untied::new();
     let mut ours = Heap::new();
     for name in 'A'..='E' {

@@ -40,7 +40,7 @@ mod printed {
 // CORRECTION: 13
 // WITNESS: ring.bound, ring.kept
 #[test]
-fn printed_ring_overwrites_where_ours_refuses() {
+fn textbook_ring_overwrites_where_ours_refuses() {
     let mut printed = printed::Ring::<4>::starting_at(0);
     (0..6).for_each(|value| printed.push(value));
     let read: Vec<_> = std::iter::from_fn(|| printed.pop()).collect();
@@ -53,7 +53,7 @@ fn printed_ring_overwrites_where_ours_refuses() {
 }
 
 #[test]
-fn printed_ring_mixes_slots_when_its_index_wraps_and_ours_has_none() {
+fn textbook_ring_mixes_slots_when_its_index_wraps_and_ours_has_none() {
     let mut printed = printed::Ring::<3>::starting_at(usize::MAX - 1);
     (0..3).for_each(|value| printed.push(value));
     let read: Vec<_> = std::iter::from_fn(|| printed.pop()).collect();

@@ -1,0 +1,188 @@
+//! Taking offers back from tasks that are polled and do not take them.
+//!
+//! A waiter of a revocable list enters itself, before it is queued, in a table of its task's
+//! waiters. An offer gets a number from one counter; whoever polls tasks reads the counter when a
+//! poll begins and, when it ends, takes back what was offered to that task under a number no
+//! higher. A wake comes after its offer and asks for a poll that begins after it, so some such
+//! poll always ends. Nothing of this is paid where no list is revocable, except two relaxed loads
+//! a poll.
+//!
+//! Lock order: the table's shard, then the list. An offer is made under the list's lock and never
+//! touches the table.
+
+use super::entry::{Entry, Held};
+use super::{Kind, WaitList};
+use crate::WakeBatch;
+use crate::list::{List, Node};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::ptr::NonNull;
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+static TABLE: Table = Table::new();
+
+#[cfg(all(mainspring_loom, feature = "loom"))]
+loom::lazy_static! {
+    static ref TABLE: Table = Table::new();
+}
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+const SHARDS: usize = 32;
+
+/// One, so that a model has every collision.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+const SHARDS: usize = 1;
+
+/// The number for the next offer that is made.
+pub(super) fn number_of_offer() -> u64 {
+    TABLE.offers.fetch_add(1, Relaxed) + 1
+}
+
+/// The number of the last offer so far: to be read when a poll begins.
+///
+/// Relaxed is enough: an offer that asked for this poll was numbered before its wake, which the
+/// poll's beginning acquired; for any other one it does not matter which side it falls on.
+#[inline]
+pub(crate) fn last_offer() -> u64 {
+    TABLE.offers.load(Relaxed)
+}
+
+/// Takes back what was offered to `task` before the poll that ends now, and not taken by it.
+#[inline]
+pub(crate) fn revoke_untaken(task: u64, began: u64) {
+    // A waiter of this task counted itself in a poll of this task, which this one comes after.
+    if TABLE.watches.load(Relaxed) != 0 {
+        TABLE.revoke_untaken(task, began);
+    }
+}
+
+struct Shard(List<Watched>);
+
+// SAFETY: [wait-list.revoke] what a shard leads to is touched under the shard's lock and, beyond
+// that, under the list's.
+unsafe impl Send for Shard {}
+
+struct Table {
+    offers: AtomicU64,
+    watches: AtomicUsize,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+impl Table {
+    #[cfg(not(all(mainspring_loom, feature = "loom")))]
+    const fn new() -> Self {
+        Self {
+            offers: AtomicU64::new(0),
+            watches: AtomicUsize::new(0),
+            shards: [const { Mutex::new(Shard(List::new())) }; SHARDS],
+        }
+    }
+
+    #[cfg(all(mainspring_loom, feature = "loom"))]
+    fn new() -> Self {
+        Self {
+            offers: AtomicU64::new(0),
+            watches: AtomicUsize::new(0),
+            shards: std::array::from_fn(|_| Mutex::new(Shard(List::new()))),
+        }
+    }
+
+    fn shard(&self, task: u64) -> &Mutex<Shard> {
+        &self.shards[(task % SHARDS as u64) as usize]
+    }
+
+    #[cold]
+    fn revoke_untaken(&self, task: u64, began: u64) {
+        loop {
+            let mut batch = WakeBatch::new();
+            let shard = self.shard(task).lock();
+            let mut is_done = true;
+            for node in shard.0.iter() {
+                // SAFETY: [wait-list.revoke] linked under this lock, so its owner still exists.
+                let watched = unsafe { node.as_ref() }.value();
+                if watched.task != task {
+                    continue;
+                }
+                // SAFETY: [wait-list.revoke] `call` was made for these two pointers; both are
+                // alive until the watch is unlinked, which takes this lock.
+                let left_over = unsafe { (watched.call)(watched, began, &mut batch) };
+                if left_over || !batch.has_room() {
+                    is_done = false;
+                    break;
+                }
+            }
+            drop(shard);
+            // The poll that ends here is not to blame for a stranger's waker that panics: the panic
+            // hook has spoken, and whoever polls goes on. Dropping the payload might panic again.
+            let woken = panic::catch_unwind(AssertUnwindSafe(|| batch.wake_all()));
+            std::mem::forget(woken);
+            if is_done {
+                return;
+            }
+        }
+    }
+}
+
+struct Watched {
+    task: u64,
+    list: NonNull<()>,
+    node: NonNull<()>,
+    call: unsafe fn(&Watched, u64, &mut WakeBatch) -> bool,
+}
+
+/// # Safety
+///
+/// `watched` was made by [`Watch::new`] for this kind, and its list and node are alive.
+unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) -> bool {
+    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract.
+    let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
+    let mut queue = list.lock();
+    queue.collect_in(batch);
+    // SAFETY: [wait-list.node] alive by the contract, and the lock is held.
+    let node = unsafe { Held::new(watched.node.cast::<Node<Entry<K>>>()) };
+    queue.revoke(node, began);
+    queue.leave_waking_to(batch)
+}
+
+/// One waiter in the table. Dropping it takes it out.
+pub(super) struct Watch(Pin<Box<Node<Watched>>>);
+
+impl Watch {
+    /// # Safety
+    ///
+    /// The list stays where it is and the node is pinned until the watch was dropped.
+    pub(super) unsafe fn new<K: Kind>(
+        task: u64,
+        list: NonNull<WaitList<K>>,
+        node: NonNull<Node<Entry<K>>>,
+    ) -> Self {
+        let watch = Self(Box::pin(Node::new(Watched {
+            task,
+            list: list.cast(),
+            node: node.cast(),
+            call: call::<K>,
+        })));
+        TABLE.watches.fetch_add(1, Relaxed);
+        let mut shard = TABLE.shard(task).lock();
+        // SAFETY: [wait-list.revoke] boxed, in no list, and unlinked by the drop.
+        unsafe { shard.0.push_back(NonNull::from(&*watch.0)) };
+        drop(shard);
+        watch
+    }
+
+    pub(super) fn is_of(&self, task: u64) -> bool {
+        self.0.value().task == task
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut shard = TABLE.shard(self.0.value().task).lock();
+        // SAFETY: [wait-list.revoke] linked by `new`, in the shard of its task.
+        unsafe { shard.0.remove(NonNull::from(&*self.0)) };
+        drop(shard);
+        TABLE.watches.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,14 @@
+mod kinds;
+
+#[cfg(not(mainspring_loom))]
+mod behaviour;
+#[cfg(not(mainspring_loom))]
+mod corrections;
+#[cfg(not(mainspring_loom))]
+mod foreign;
+#[cfg(not(mainspring_loom))]
+mod grants;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod props;

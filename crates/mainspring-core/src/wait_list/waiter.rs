@@ -1,0 +1,285 @@
+//! The waiting side: a node in a future, its poll and its drop.
+
+use super::entry::{Entry, Held, Who};
+use super::inner::Left;
+use super::queue::Queue;
+use super::revoke::Watch;
+use super::{From, Kind, WaitList};
+use crate::list::Node;
+use std::cell::Cell;
+use std::fmt;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, Waker};
+
+/// What leads a [`Waiter`] to its list: a reference, an `Arc`, or a primitive's own handle.
+///
+/// # Safety
+///
+/// [`list`](Self::list) returns the same list, at the same address, every time, for as long as
+/// the holder exists, wherever the holder itself is moved.
+pub unsafe trait Holds {
+    /// The kind of the list.
+    type Kind: Kind;
+
+    /// The list.
+    fn list(&self) -> &WaitList<Self::Kind>;
+}
+
+/// Why a waiter's look is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It has not waited yet. The last chance to find out that it need not: from here to `Pending`
+    /// the lock is not released.
+    First,
+    /// It is being polled with nothing offered to it and nobody in front of it. It may take what is
+    /// free.
+    Again,
+    /// An offer was made to it, from this end. It owns what the offer carries; if it looks in vain
+    /// (its offer only meant "look again"), it goes back to its place.
+    Offered(From),
+    /// A release of all reached it. If it waits on, it is a newcomer.
+    Released,
+}
+
+/// One future's place in a [`WaitList`].
+///
+/// It is `!Unpin`: pin it inside the future that waits. It may be polled by one task after
+/// another; the last one that polled it is woken. After its look answered it is idle and may wait
+/// again.
+///
+/// # Cancel safety
+///
+/// Dropping it is safe at any time, takes the lock for a moment if it is linked, and hands an
+/// offer on; see [`WaitList`]. It loses its place.
+pub struct Waiter<L: Holds> {
+    holder: L,
+    /// In a revocable list, where the executor finds this waiter. Touched by the owner alone.
+    watch: Cell<Option<Watch>>,
+    node: Node<Entry<L::Kind>>,
+}
+
+// SAFETY: [wait-list.state] what others reach of a waiter is its node, under the lock: wakers,
+// which are `Send`, and the key, which has to be. The rest moves with it.
+unsafe impl<L: Holds + Send> Send for Waiter<L> where <L::Kind as Kind>::Key: Send {}
+
+// SAFETY: [wait-list.state] a shared waiter gives out its holder and one atomic, nothing else.
+unsafe impl<L: Holds + Sync> Sync for Waiter<L> where <L::Kind as Kind>::Key: Send {}
+
+impl<L: Holds> Waiter<L> {
+    /// A waiter that does not wait yet.
+    #[must_use]
+    pub fn new(holder: L, key: <L::Kind as Kind>::Key) -> Self {
+        Self {
+            holder,
+            watch: Cell::new(None),
+            node: Node::new(Entry::new(key)),
+        }
+    }
+
+    /// What leads to the list.
+    #[inline]
+    pub fn holder(&self) -> &L {
+        &self.holder
+    }
+
+    /// Whether a release of all has reached it and is done with it. Takes no lock; a release under
+    /// way may not show yet.
+    #[must_use]
+    pub fn was_released(&self) -> bool {
+        self.node.value().was_released()
+    }
+
+    /// Takes the waiter out of the list as its drop would, and gives its key back for good.
+    ///
+    /// For a key that holds something worth saving: the value of a send that is abandoned.
+    pub fn abandon<R>(self: Pin<&mut Self>, f: impl FnOnce(&mut <L::Kind as Kind>::Key) -> R) -> R {
+        self.leave();
+        // SAFETY: [wait-list.node] nothing is moved out of the waiter but what `f` takes out of
+        // the key, which is not pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        f(this.node.value_mut().key_mut())
+    }
+
+    /// Waits until `look` answers.
+    ///
+    /// `look` is asked under the lock and says, from the primitive's words and from why it is
+    /// asked, whether this waiter is done. If it says `None` the waiter is queued before the lock
+    /// is released, so that whatever changes afterwards finds it. It may be asked more than once
+    /// in a poll. `queue` shows the others; the waiter itself is not in it during the look.
+    ///
+    /// `look` follows the rules of [`Kind`]'s methods. If it panics, the waiter is idle.
+    pub fn poll_wait<R>(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut look: impl FnMut(&mut Queue<'_, L::Kind>, &mut <L::Kind as Kind>::Key, Why) -> Option<R>,
+    ) -> Poll<R> {
+        let this = self.as_ref().get_ref();
+        let who = Who::of(cx.waker());
+        this.watch_if_revocable(who);
+        // Whatever waker is to be dropped ends up here, and is dropped without the lock.
+        let mut spare = this.node.value().is_idle().then(|| cx.waker().clone());
+        loop {
+            let mut queue = this.holder.list().lock();
+            // SAFETY: [wait-list.node] it is our own node, and the lock is held until `queue` goes.
+            let node = unsafe { Held::new(NonNull::from(&this.node)) };
+            let turn = Turn {
+                node,
+                who,
+                waker: cx.waker(),
+                spare: &mut spare,
+            };
+            let verdict = turn.take(&mut queue, &mut look);
+            drop(queue);
+            match verdict {
+                Verdict::Done(result) => {
+                    drop(this.watch.take());
+                    return Poll::Ready(result);
+                }
+                Verdict::Parked => return Poll::Pending,
+                Verdict::NeedsWaker => spare = Some(cx.waker().clone()),
+            }
+        }
+    }
+
+    /// Lets the executor find this waiter, if its list is revocable and its task is one of ours.
+    fn watch_if_revocable(&self, who: Who) {
+        let list = self.holder.list();
+        if !list.revocable {
+            return;
+        }
+        let watch = self.watch.take();
+        let watch = match (watch, who) {
+            (Some(watch), Who::Task(task)) if watch.is_of(task) => Some(watch),
+            (_, Who::Task(task)) => {
+                // SAFETY: [wait-list.node] the waiter is pinned, `leave` or the end of the wait drops
+                // the watch first, and the holder keeps the list where it is.
+                Some(unsafe { Watch::new(task, NonNull::from(list), NonNull::from(&self.node)) })
+            }
+            (_, Who::Foreign(..)) => None,
+        };
+        self.watch.set(watch);
+    }
+
+    fn leave(&self) {
+        drop(self.watch.take());
+        let entry = self.node.value();
+        if entry.is_idle() || entry.was_released() {
+            return;
+        }
+        let mut queue = self.holder.list().lock();
+        // SAFETY: [wait-list.node] it is our own node, and the lock is held.
+        let node = unsafe { Held::new(NonNull::from(&self.node)) };
+        queue.dismiss(node);
+        node.note_idle();
+    }
+}
+
+enum Verdict<R> {
+    /// The look answered; the node is idle.
+    Done(R),
+    /// The node is queued with a waker that wakes the caller.
+    Parked,
+    /// The node is queued, but for the waker: clone one without the lock, and come again.
+    NeedsWaker,
+}
+
+/// One visit of a waiter to its queue, during a poll.
+struct Turn<'a, K: Kind> {
+    node: Held<K>,
+    who: Who,
+    waker: &'a Waker,
+    spare: &'a mut Option<Waker>,
+}
+
+impl<K: Kind> Turn<'_, K> {
+    fn take<R>(
+        self,
+        queue: &mut Queue<'_, K>,
+        look: &mut impl FnMut(&mut Queue<'_, K>, &mut K::Key, Why) -> Option<R>,
+    ) -> Verdict<R> {
+        let node = self.node;
+        let mut ask =
+            |queue: &mut Queue<'_, K>, why| node.with(|state| look(queue, &mut state.key, why));
+        let is_behind = queue.inner().is_behind(node);
+        let mut answer = None;
+        if !is_behind {
+            let left = queue.inner().unlink(node);
+            node.note_idle();
+            let why = match left {
+                Left::Idle => Some(Why::First),
+                Left::Waiting => Some(Why::Again),
+                Left::Lapsed => (!queue.inner().is_preceded(node)).then_some(Why::Again),
+                Left::Offered(from) => Some(Why::Offered(from)),
+                Left::Released => Some(Why::Released),
+            };
+            answer = why.and_then(|why| ask(queue, why));
+            if matches!(left, Left::Idle | Left::Released) {
+                let arrival = queue.inner().arrive();
+                node.with(|state| state.arrival = arrival);
+            }
+        }
+        let mut is_linked = is_behind;
+        if answer.is_none() {
+            if let Some(from) = queue.take_over(node, self.who) {
+                is_linked = false;
+                answer = ask(queue, Why::Offered(from));
+            }
+        }
+        if let Some(result) = answer {
+            node.note_idle();
+            self.discard_waker();
+            return Verdict::Done(result);
+        }
+        node.with(|state| state.who = Some(self.who));
+        if !is_linked {
+            queue.inner().enqueue(node);
+        }
+        self.park()
+    }
+
+    /// Leaves a waker in the node that wakes the caller.
+    fn park<R>(self) -> Verdict<R> {
+        self.node.with(|state| {
+            if state
+                .waker
+                .as_ref()
+                .is_some_and(|old| old.will_wake(self.waker))
+            {
+                return Verdict::Parked;
+            }
+            std::mem::swap(&mut state.waker, self.spare);
+            match state.waker {
+                Some(_) => Verdict::Parked,
+                // The old one wakes the wrong task: better none until the new one is here.
+                None => Verdict::NeedsWaker,
+            }
+        })
+    }
+
+    /// Takes what is left of a waker out of the node, to be dropped without the lock.
+    fn discard_waker(self) {
+        let old = self.node.with(|state| state.waker.take());
+        if self.spare.is_none() {
+            *self.spare = old;
+        } else {
+            // Only a first look has a spare, and then the node has no waker.
+            debug_assert!(old.is_none(), "wait-list.outside: two wakers to drop");
+        }
+    }
+}
+
+impl<L: Holds> Drop for Waiter<L> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl<L: Holds> fmt::Debug for Waiter<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter")
+            .field("idle", &self.node.value().is_idle())
+            .field("released", &self.was_released())
+            .finish_non_exhaustive()
+    }
+}
