@@ -113,5 +113,5 @@ pub(crate) fn refuse_inside_a_poll() {
     );
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(mainspring_loom)))]
 mod tests;

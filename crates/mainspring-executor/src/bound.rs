@@ -10,9 +10,11 @@
 //!   thread it is leaked. Whoever binds a value that owns something empties it at home first.
 
 use mainspring_core::sync::cell::UnsafeCell;
+use mainspring_core::sync::global::AtomicU64;
+use mainspring_core::sync::thread_local;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
@@ -21,7 +23,6 @@ thread_local! {
 /// The number of the calling thread: one thread-local load after the first call.
 #[inline]
 pub(crate) fn thread_number() -> u64 {
-    // DOOR: a counter that orders nothing; it has to be a static, which loom's atomics cannot be.
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NUMBER.with(|cell| {
         if cell.get() == 0 {
@@ -80,5 +81,5 @@ impl<T> Drop for Bound<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(mainspring_loom)))]
 mod tests;

@@ -1,11 +1,10 @@
 //! The way to a one-thread executor from other threads.
 
-use crate::local::shared::{Admission, Shared};
+use crate::local::shared::{Admission, SharedRef};
 use mainspring_core::task::{self, JoinHandle, SchedulerRef};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A handle to a [`LocalExecutor`](crate::LocalExecutor) that any thread may hold: "run this over
@@ -39,12 +38,12 @@ use std::task::{Context, Poll};
 /// ```
 #[derive(Clone)]
 pub struct Home {
-    shared: Arc<Shared>,
+    shared: SharedRef,
     scheduler: SchedulerRef,
 }
 
 impl Home {
-    pub(crate) fn new(shared: Arc<Shared>, scheduler: SchedulerRef) -> Self {
+    pub(crate) fn new(shared: SharedRef, scheduler: SchedulerRef) -> Self {
         Self { shared, scheduler }
     }
 
@@ -127,5 +126,5 @@ impl<M: FnOnce() -> F, F: Future> Future for Journey<M, F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(mainspring_loom)))]
 mod tests;

@@ -2,7 +2,7 @@
 
 pub(crate) mod shared;
 
-use self::shared::{Admission, Shared};
+use self::shared::{Admission, Shared, SharedRef};
 use crate::block_on::refuse_inside_a_poll;
 use crate::home::Home;
 use crate::root::Root;
@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 
 /// What a free function needs of the executor that is running on this thread.
 pub(crate) struct Current {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: SharedRef,
     pub(crate) scheduler: SchedulerRef,
 }
 
@@ -87,8 +87,8 @@ impl LocalExecutor {
     #[must_use]
     pub fn with_driver(driver: Box<dyn Driver>) -> Self {
         let shared = Shared::new(driver.handle());
-        let scheduler = SchedulerRef::local(Arc::clone(&shared));
-        let worker = Worker::new(Arc::clone(&shared), driver);
+        let scheduler = SchedulerRef::local(shared.clone());
+        let worker = Worker::new(shared.clone(), driver);
         let current = Arc::new(Current { shared, scheduler });
         Self {
             worker: RefCell::new(Some(worker)),
@@ -113,10 +113,7 @@ impl LocalExecutor {
     /// A handle that other threads spawn through.
     #[must_use]
     pub fn home(&self) -> Home {
-        Home::new(
-            Arc::clone(&self.current.shared),
-            self.current.scheduler.clone(),
-        )
+        Home::new(self.current.shared.clone(), self.current.scheduler.clone())
     }
 
     /// Runs `future`, and the executor's tasks beside it, until `future` is ready.

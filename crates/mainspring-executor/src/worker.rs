@@ -12,13 +12,12 @@
 //! - **worker.faults** — a driver's error is reported once and never ends the worker; while errors
 //!   go on the worker waits a growing time, at most 64 ms, so that it neither spins nor sleeps.
 
-use crate::local::shared::Shared;
+use crate::local::shared::SharedRef;
 use crate::pace::Pace;
 use mainspring_core::driver::{Driver, Turn, Until};
 use mainspring_core::poll;
 use mainspring_core::time::{self, Nanos};
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What a step left behind.
@@ -33,14 +32,14 @@ pub enum Step {
 
 /// One turn after the other, over one driver.
 pub(crate) struct Worker {
-    shared: Arc<Shared>,
+    shared: SharedRef,
     driver: Box<dyn Driver>,
     pace: Pace,
     faults: Faults,
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, driver: Box<dyn Driver>) -> Self {
+    pub(crate) fn new(shared: SharedRef, driver: Box<dyn Driver>) -> Self {
         Self {
             shared,
             driver,

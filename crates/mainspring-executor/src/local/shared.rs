@@ -19,6 +19,7 @@
 
 use crate::bound::Bound;
 use mainspring_core::driver::DriverHandle;
+use mainspring_core::sync;
 use mainspring_core::task::{
     Inbox, LocalSchedule, Pushed, Registry, RunQueue, Runnable, Schedule, TaskRef, WakeCause,
 };
@@ -31,6 +32,9 @@ pub(crate) struct Lists {
     registry: RefCell<Registry>,
     closed: Cell<bool>,
 }
+
+/// How tasks and handles hold their executor: the door's `Arc`, which models watch.
+pub(crate) type SharedRef = sync::Arc<Shared>;
 
 /// One executor, as its tasks and handles see it.
 pub(crate) struct Shared {
@@ -54,13 +58,13 @@ pub(crate) enum Admission {
 
 impl Shared {
     /// An executor whose home is the calling thread.
-    pub(crate) fn new(driver: Arc<dyn DriverHandle>) -> Arc<Self> {
+    pub(crate) fn new(driver: Arc<dyn DriverHandle>) -> SharedRef {
         let lists = Lists {
             queue: RefCell::new(RunQueue::new()),
             registry: RefCell::new(Registry::new()),
             closed: Cell::new(false),
         };
-        Arc::new(Self {
+        sync::Arc::new(Self {
             lists: Bound::new(lists),
             wakes: Inbox::new(),
             arrivals: Inbox::new(),

@@ -4,5 +4,7 @@ mod corrections;
 mod driving;
 #[cfg(not(mainspring_loom))]
 mod ending;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
 #[cfg(not(mainspring_loom))]
 mod running;
