@@ -289,6 +289,3 @@ impl<T> fmt::Debug for AbortOnDrop<T> {
         f.debug_tuple("AbortOnDrop").field(&self.handle).finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -409,6 +409,3 @@ impl State {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
