@@ -51,7 +51,8 @@ fn waker_outlives_its_executor_and_holds_nothing_of_it() {
     );
     drop(queue);
     waker.wake_by_ref();
-    waker.clone().wake();
+    let other = waker.clone();
+    other.wake();
     std::thread::spawn(move || waker.wake()).join().unwrap();
 }
 

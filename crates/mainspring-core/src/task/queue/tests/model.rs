@@ -59,7 +59,7 @@ proptest! {
                     let mut other = RunQueue::new();
                     other.extend((0..count).map(|_| make()).inspect(|r| model.push_back(r.id())));
                     queue.append(&mut other);
-                    prop_assert!(other.is_empty() && other.len() == 0);
+                    prop_assert_eq!((other.is_empty(), other.len()), (true, 0));
                 }
             }
             prop_assert_eq!(queue.len(), model.len());
