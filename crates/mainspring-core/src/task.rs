@@ -249,8 +249,8 @@ where
 /// # Safety
 ///
 /// Until its first poll the future may be moved to the home of `scheduler`, which was made by
-/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped wherever
-/// the join handle is.
+/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped
+/// wherever the join handle is.
 #[inline]
 #[track_caller]
 pub unsafe fn create_local_unchecked<F>(

@@ -78,7 +78,8 @@ fn waiting(scheduler: &SchedulerRef, queue: &Queue, drops: &Drops) -> (JoinHandl
     (join, receiver.recv().unwrap())
 }
 
-// B037. WITNESS: task.home, scheduler.home
+// B037.
+// WITNESS: task.home, scheduler.home
 #[test]
 fn foreign_abort_and_wake_and_handle_drop_leave_the_future_at_home() {
     let (scheduler, queue) = home();

@@ -65,7 +65,8 @@ fn custom(in_poll: bool, in_drop: bool, drops: &Drops) -> Custom {
     }
 }
 
-// B013. WITNESS: task.future-once, join.payload
+// B013.
+// WITNESS: task.future-once, join.payload
 #[test]
 fn panic_in_poll_and_in_the_destructor_is_the_tasks_result() {
     for (in_poll, in_drop, message) in [
@@ -179,7 +180,8 @@ unsafe fn panics(_: *const ()) {
 /// A waker that panics when it is woken.
 static PANICS: RawWakerVTable = RawWakerVTable::new(clone, panics, panics, |_| {});
 
-// B008. WITNESS: task.joiner-slot
+// B008.
+// WITNESS: task.joiner-slot
 #[test]
 fn panic_in_the_joiners_waker_leaves_task_and_worker_whole() {
     // SAFETY: the functions of `PANICS` ignore their data.
