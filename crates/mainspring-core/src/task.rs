@@ -62,7 +62,7 @@
 //! | join waker | the handle while JOIN_WAKER is clear; nobody writes while it is set |
 //! | the same | taken by who clears JOIN_WAKER: the poller (complete), the handle (withdraw) |
 //! | queue link | the owner of the runnable, which is in one queue at most |
-//! | wait slot | written by the poller, read by anybody (see [`wait`](crate::wait)) |
+//! | wait slot | written by the poller, read by anybody (see [`wait`]) |
 //! | registry links | whoever holds the executor's [`Registry`] by `&mut` |
 //! | the rest | read by whoever holds a reference, never written |
 //!
@@ -249,8 +249,8 @@ where
 /// # Safety
 ///
 /// Until its first poll the future may be moved to the home of `scheduler`, which was made by
-/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped wherever
-/// the join handle is.
+/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped
+/// wherever the join handle is.
 #[inline]
 #[track_caller]
 pub unsafe fn create_local_unchecked<F>(

@@ -75,6 +75,7 @@ impl JoinError {
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,
+            // PANIC: documented; `try_into_panic` is the way without.
             Err(error) => panic!("no panic to take: {error}"),
         }
     }

@@ -76,8 +76,9 @@ impl Inbox {
             }
             runnable.header().set_link(NonNull::new(head));
             let task = runnable.task().as_ptr().as_ptr();
-            // ORDERING: [inbox.push] Release, pairs with the swap of `take_all` and `close`: the
+            // ORDERING: [inbox.push] [inbox.once-told] Release, pairs with the taking in `take_all` and `close`: the
             // owner sees the link written above. Relaxed would let it walk a stale one.
+            // The exchange that finds nothing is the one that tells.
             match self
                 .head
                 .compare_exchange_weak(head, task, Release, Relaxed)
@@ -87,7 +88,6 @@ impl Inbox {
             }
         }
         std::mem::forget(runnable);
-        // The exchange that found nothing is the one that tells: [inbox.once-told].
         if head.is_null() {
             Pushed::First
         } else {

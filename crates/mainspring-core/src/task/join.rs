@@ -117,6 +117,10 @@ impl<T> JoinHandle<T> {
     }
 
     /// A handle whose drop aborts the task.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping what this returns *loses value*: it ends the task.
     pub fn abort_on_drop(self) -> AbortOnDrop<T> {
         AbortOnDrop { handle: self }
     }
@@ -289,6 +293,3 @@ impl<T> fmt::Debug for AbortOnDrop<T> {
         f.debug_tuple("AbortOnDrop").field(&self.handle).finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

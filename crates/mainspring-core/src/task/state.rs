@@ -291,6 +291,8 @@ impl State {
             "task.alive: gave up a reference that was not held"
         );
         if is_unreachable(word - reference) {
+            // ORDERING: [task.free] Acquire inside, pairs with the Release of everybody before us.
+            // Relaxed would free under them.
             acquire_last(&self.0);
             OnRelease::Free
         } else {
@@ -409,6 +411,3 @@ impl State {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,1 +1,2 @@
-
+#[cfg(not(mainspring_loom))]
+mod model;

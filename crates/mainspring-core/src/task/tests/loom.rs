@@ -167,8 +167,8 @@ fn joiner_racing_completion_takes_the_output() {
     });
 }
 
-// The second poll of the join handle comes with another waker; whichever is registered when the task
-// completes is woken, and the place of the waker is never written under the completer.
+// The second poll of the join handle comes with another waker; whichever is registered when the
+// task completes is woken, and the place of the waker is never written under the completer.
 // WITNESS: task.joiner-slot, task.joiner
 #[test]
 fn join_waker_replaced_while_the_task_completes() {

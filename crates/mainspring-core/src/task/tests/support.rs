@@ -98,6 +98,11 @@ impl Queue {
         look(&self.inner.lock().registry)
     }
 
+    /// Refuses from now on, whatever is still listed.
+    pub(crate) fn refuse(&self) {
+        self.inner.lock().closed = true;
+    }
+
     /// What an executor does when it ends: refuses newcomers, aborts all, and runs what is queued
     /// until nothing is left.
     pub(crate) fn shut_down(&self) {
@@ -107,11 +112,12 @@ impl Queue {
             task.abort();
         }
         self.run_all();
-        self.inner.lock().closed = true;
+        self.refuse();
     }
 }
 
 /// Makes a task on the queue, without its own keeping the queue alive for longer than the task.
+#[track_caller]
 pub(crate) fn spawn<F>(queue: &Arc<Queue>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
@@ -183,7 +189,7 @@ pub(crate) struct Reader {
     pub(crate) wanted: usize,
     pub(crate) waker: Arc<Mutex<Option<Waker>>>,
     pub(crate) polls: usize,
-    pub(crate) future: Guard,
+    pub(crate) _future: Guard,
     pub(crate) output: Option<Guard>,
 }
 
@@ -224,7 +230,7 @@ impl Scene {
             wanted,
             waker: Arc::clone(&waker),
             polls: 0,
-            future: futures.guard(),
+            _future: futures.guard(),
             output: Some(outputs.guard()),
         };
         let join = Some(spawn(&queue, reader));
@@ -238,7 +244,7 @@ impl Scene {
         }
     }
 
-    /// The same, polled once, with the waker that the task handed out.
+    /// A new one, polled once, with the waker that the task handed out.
     pub(crate) fn polled(wanted: usize) -> (Self, Waker) {
         let scene = Self::new(wanted);
         assert_eq!(scene.queue.run_one(), Some(Ran::Idle));
