@@ -14,11 +14,13 @@
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
+//! | [`blocking`] | threads for work that blocks |
 //! | [`cancel_safe`] | which futures may be dropped without loss |
 //! | [`random`], [`load`], [`readiness`], [`shutdown`] | what an executor and a reactor tell the code they run |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 mod atomic_waker;
+pub mod blocking;
 pub mod budget;
 pub mod cancel_safe;
 pub mod context;
