@@ -14,6 +14,7 @@
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
+//! | [`spawn`], [`microtask`] | tasks and jobs on whatever executor is current |
 //! | [`blocking`] | threads for work that blocks |
 //! | [`cancel_safe`] | which futures may be dropped without loss |
 //! | [`random`], [`load`], [`readiness`], [`shutdown`] | what an executor and a reactor tell the code they run |
@@ -29,6 +30,7 @@ pub mod handshake;
 pub mod heap;
 pub mod list;
 pub mod load;
+pub mod microtask;
 pub mod park;
 pub mod poll;
 pub mod random;
@@ -38,6 +40,7 @@ mod recorder;
 pub mod relay;
 pub mod ring;
 pub mod shutdown;
+pub mod spawn;
 #[doc(hidden)]
 pub mod sync;
 pub mod task;
