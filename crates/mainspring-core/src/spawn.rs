@@ -78,7 +78,7 @@
 //!
 //! # Invariants
 //!
-//! - **spawn.cleanup-pinned** — the future and the sleep inside [`Limited`] are pinned structurally.
+//! - **spawn.cleanup-pinned** — the future and the sleep inside `Limited` are pinned structurally.
 
 mod foreign;
 mod serial;

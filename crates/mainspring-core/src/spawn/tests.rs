@@ -1,6 +1,8 @@
 use super::{Boxed, Lane, Launch, LocalSpawner, Overran, Spawn, Spawner};
 use crate::microtask::{self, Microtasks};
-use crate::task::{JoinError, JoinHandle, LocalSchedule, Runnable, Schedule, SchedulerRef, WakeCause};
+use crate::task::{
+    JoinError, JoinHandle, LocalSchedule, Runnable, Schedule, SchedulerRef, WakeCause,
+};
 use crate::time::{ManualClock, Nanos, enter_clock};
 use std::collections::VecDeque;
 use std::future::{Future, pending};
