@@ -14,11 +14,14 @@
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
+//! | [`spawn`], [`microtask`] | tasks and jobs on whatever executor is current |
+//! | [`blocking`] | threads for work that blocks |
 //! | [`cancel_safe`] | which futures may be dropped without loss |
 //! | [`random`], [`load`], [`readiness`], [`shutdown`] | what an executor and a reactor tell the code they run |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 mod atomic_waker;
+pub mod blocking;
 pub mod budget;
 pub mod cancel_safe;
 pub mod context;
@@ -27,6 +30,7 @@ pub mod handshake;
 pub mod heap;
 pub mod list;
 pub mod load;
+pub mod microtask;
 pub mod park;
 pub mod poll;
 pub mod random;
@@ -36,6 +40,7 @@ mod recorder;
 pub mod relay;
 pub mod ring;
 pub mod shutdown;
+pub mod spawn;
 #[doc(hidden)]
 pub mod sync;
 pub mod task;

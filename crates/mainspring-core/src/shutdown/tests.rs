@@ -32,7 +32,7 @@ fn request_wakes_all_who_wait_in_the_order_they_came() {
         assert!(poll(wait.as_mut(), &waker).is_pending());
         assert!(poll(wait.as_mut(), &waker).is_pending());
     }
-    waits.remove(40);
+    drop(waits.remove(40));
     let deadline = Deadline::from_nanos(Nanos(5));
     controller.request(deadline);
     let expected: Vec<_> = (0..100).filter(|i| *i != 40).collect();

@@ -1,0 +1,418 @@
+//! Whose jobs they are: counts, names, and the end.
+//!
+//! # Invariants
+//!
+//! - **group.counted** — a job is in the list of its group from its submission until it has ended, was
+//!   cancelled or failed, on every path: its ticket takes it out by its drop.
+//! - **group.told** — whoever waits for the group to be empty is woken by the ticket that empties it:
+//!   both look at the list under one lock.
+//! - **group.quiet** — no waker is cloned, woken or dropped while the lock is held.
+
+use super::job::{self, Job};
+use super::{Blocking, BlockingError, BlockingTask, lane, ungrouped};
+use crate::context::{Entered, Slot};
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::global::AtomicU64;
+use crate::sync::{Arc, Mutex};
+use crate::time::{self, Nanos};
+use crate::wait::{self, WaitKind};
+use crate::wake_batch::WakeBatch;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// The jobs of one runtime, whose shutdown waits for them and for no others.
+///
+/// Clones are the same group.
+///
+/// ```
+/// use mainspring_core::blocking::{self, Blocking, BlockingGroup};
+///
+/// let group = BlockingGroup::new();
+/// let entered = blocking::enter(&group); // on each worker
+/// let task = blocking::run(Blocking::Syscall, || std::fs::metadata("/"));
+/// drop(entered);
+///
+/// // At the end: refuse new jobs, wait for `group.drained()` until the deadline, name the rest.
+/// let cancelled = group.close();
+/// assert!(cancelled <= 1);
+/// for job in group.jobs() {
+///     println!("left behind: {job}");
+/// }
+/// # drop(task);
+/// ```
+#[derive(Clone)]
+pub struct BlockingGroup {
+    shared: Arc<Shared>,
+}
+
+/// Numbers, not addresses, tell groups apart.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+type Runner = dyn Fn(Job) + Send + Sync;
+
+struct Shared {
+    number: u64,
+    state: Mutex<State>,
+    /// Who runs the jobs, if it is not the process's pool.
+    runner: Option<Box<Runner>>,
+}
+
+#[derive(Default)]
+struct State {
+    is_closed: bool,
+    next: u64,
+    jobs: BTreeMap<u64, JobInfo>,
+    /// How many of them a shutdown waits for.
+    waited_for: usize,
+    waiting: BTreeMap<u64, Waker>,
+}
+
+/// Whether a job has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// It waits for a thread.
+    Queued,
+    /// It runs.
+    Running,
+}
+
+/// One job of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobInfo {
+    /// Why it blocks.
+    pub class: Blocking,
+    /// Whether it has begun.
+    pub state: JobState,
+    /// Since when it is in that state.
+    pub since: Nanos,
+    /// Where it was submitted.
+    pub submitted_at: &'static Location<'static>,
+}
+
+impl fmt::Display for JobInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            JobState::Queued => "queued",
+            JobState::Running => "running",
+        };
+        let (class, at) = (self.class, self.submitted_at);
+        let since = time::now().since(self.since);
+        write!(f, "{class:?} job submitted at {at}, {state} for {since:?}")
+    }
+}
+
+impl BlockingGroup {
+    /// A group whose jobs run on the process's pool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// A group whose jobs are handed to `runner`, on the thread that submits them: for a simulator
+    /// that owns all threads.
+    ///
+    /// ```
+    /// use mainspring_core::blocking::{Blocking, BlockingGroup};
+    ///
+    /// let group = BlockingGroup::with_runner(|job| job.run()); // at once, in place
+    /// let task = group.run(Blocking::Compute, || 6 * 7);
+    /// assert!(group.jobs().is_empty());
+    /// # drop(task);
+    /// ```
+    #[must_use]
+    pub fn with_runner(runner: impl Fn(Job) + Send + Sync + 'static) -> Self {
+        Self::with(Some(Box::new(runner)))
+    }
+
+    fn with(runner: Option<Box<Runner>>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                number: NEXT.fetch_add(1, Relaxed),
+                state: Mutex::new(State::default()),
+                runner,
+            }),
+        }
+    }
+
+    /// Runs `work` as [`blocking::run`](super::run) does, counted in this group. In a closed group the
+    /// result is [`BlockingError::Closed`] at once.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Loses value*: as [`blocking::run`](super::run).
+    #[track_caller]
+    pub fn run<T, F>(&self, class: Blocking, work: F) -> BlockingTask<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.run_at(class, work, Location::caller())
+    }
+
+    pub(super) fn run_at<T, F>(
+        &self,
+        class: Blocking,
+        work: F,
+        submitted_at: &'static Location<'static>,
+    ) -> BlockingTask<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let Some(ticket) = self.ticket(class, submitted_at) else {
+            let (completer, result) = crate::completion();
+            // The closure is dropped, and so is the other end's error if that could fail.
+            drop(work);
+            drop(completer.complete(Err(BlockingError::Closed)));
+            return BlockingTask {
+                result,
+                queued: None,
+            };
+        };
+        let (job, result) = job::new(work, ticket);
+        let queued = match &self.shared.runner {
+            Some(runner) => {
+                runner(job);
+                None
+            }
+            None => {
+                let lane = lane(class);
+                Some((lane, lane.submit(self.shared.number, job)))
+            }
+        };
+        self.cancel_if_closed(class);
+        BlockingTask { result, queued }
+    }
+
+    pub(super) fn ticket(
+        &self,
+        class: Blocking,
+        submitted_at: &'static Location<'static>,
+    ) -> Option<Ticket> {
+        let since = time::coarse();
+        let mut state = self.shared.state.lock();
+        if state.is_closed {
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.waited_for += usize::from(class.is_waited_for());
+        state.jobs.insert(
+            number,
+            JobInfo {
+                class,
+                state: JobState::Queued,
+                since,
+                submitted_at,
+            },
+        );
+        drop(state);
+        Some(Ticket {
+            group: self.clone(),
+            number,
+            class,
+        })
+    }
+
+    /// A close between the ticket and the queue has looked for the job in vain.
+    fn cancel_if_closed(&self, class: Blocking) {
+        if self.shared.state.lock().is_closed {
+            self.fail_queued(class);
+        }
+    }
+
+    fn fail_queued(&self, class: Blocking) -> usize {
+        if self.shared.runner.is_some() {
+            return 0;
+        }
+        let jobs = lane(class).take_out_group(self.shared.number);
+        let count = jobs.len();
+        for job in jobs {
+            job.fail(BlockingError::Closed);
+        }
+        count
+    }
+
+    /// Refuses new jobs, fails those that have not begun with [`BlockingError::Closed`], and says how
+    /// many those were.
+    pub fn close(&self) -> usize {
+        self.shared.state.lock().is_closed = true;
+        Blocking::ALL
+            .map(|class| self.fail_queued(class))
+            .iter()
+            .sum()
+    }
+
+    /// Waits until no job is left but [abandonable](Blocking::Abandonable) ones.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Safe*: it holds nothing.
+    pub fn drained(&self) -> Drained {
+        Drained {
+            group: self.clone(),
+            number: None,
+        }
+    }
+
+    /// All jobs that have not ended, in the order of their submission.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<JobInfo> {
+        self.shared.state.lock().jobs.values().copied().collect()
+    }
+
+    /// How many jobs have not ended. Paused time, for example, does not go on while one is left.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.state.lock().jobs.len()
+    }
+
+    /// Whether every job has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Default for BlockingGroup {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for BlockingGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingGroup")
+            .field("number", &self.shared.number)
+            .field("jobs", &self.jobs())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A job counts while this lives.
+pub(super) struct Ticket {
+    group: BlockingGroup,
+    number: u64,
+    class: Blocking,
+}
+
+impl Ticket {
+    pub(super) fn class(&self) -> Blocking {
+        self.class
+    }
+
+    pub(super) fn start(&self) {
+        let since = time::now();
+        let mut state = self.group.shared.state.lock();
+        if let Some(info) = state.jobs.get_mut(&self.number) {
+            info.state = JobState::Running;
+            info.since = since;
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut state = self.group.shared.state.lock();
+        let info = state.jobs.remove(&self.number);
+        debug_assert!(info.is_some(), "group.counted: taken out twice");
+        state.waited_for -= usize::from(self.class.is_waited_for());
+        let mut told = if state.waited_for == 0 {
+            std::mem::take(&mut state.waiting)
+        } else {
+            BTreeMap::new()
+        };
+        debug_assert!(
+            state.waited_for > 0 || state.waiting.is_empty(),
+            "group.told: somebody waits for nothing"
+        );
+        drop(state);
+        while !told.is_empty() {
+            let mut batch = WakeBatch::new();
+            while batch.has_room() {
+                let Some((_, waker)) = told.pop_first() else {
+                    break;
+                };
+                let pushed = batch.push(waker);
+                debug_assert!(pushed.is_ok(), "group.quiet: a waker came back");
+            }
+            // A waker that panics keeps nobody else from being woken.
+            job::contain(|| batch.wake_all());
+        }
+    }
+}
+
+/// The future of [`BlockingGroup::drained`].
+///
+/// # Cancel safety
+///
+/// *Safe*: it holds nothing.
+#[must_use = "futures do nothing unless polled"]
+pub struct Drained {
+    group: BlockingGroup,
+    number: Option<u64>,
+}
+
+impl Future for Drained {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        wait::note(WaitKind::Blocking, self.group.shared.number);
+        let this = &mut *self;
+        let waker = cx.waker().clone();
+        let mut state = this.group.shared.state.lock();
+        if state.waited_for == 0 {
+            drop(state);
+            return Poll::Ready(());
+        }
+        let number = match this.number {
+            Some(number) => number,
+            None => {
+                state.next += 1;
+                *this.number.insert(state.next - 1)
+            }
+        };
+        let before = state.waiting.insert(number, waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl crate::cancel_safe::CancelSafe for Drained {}
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = self.group.shared.state.lock().waiting.remove(&number);
+            drop(waker);
+        }
+    }
+}
+
+impl fmt::Debug for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Drained").field(&self.group).finish()
+    }
+}
+
+thread_local! {
+    static GROUP: Slot<BlockingGroup> = const { Slot::new() };
+}
+
+/// Makes jobs that are submitted on this thread count in `group`, for a worker's life.
+pub fn enter(group: &BlockingGroup) -> Entered {
+    Entered::new(&GROUP, std::sync::Arc::new(group.clone()))
+}
+
+/// The group of this thread, or that of all who have none.
+pub(super) fn current() -> BlockingGroup {
+    GROUP
+        .with(Slot::cloned)
+        .map_or_else(ungrouped, |group| (*group).clone())
+}

@@ -1,0 +1,139 @@
+//! One job: the closure before, its result after.
+
+use super::group::Ticket;
+use super::{Blocking, BlockingError};
+use crate::handshake::completion::{Completer, Completion, completion};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A job that somebody else is to run: what a group with a [runner](super::BlockingGroup::with_runner)
+/// hands over.
+///
+/// Dropped, it is cancelled: its future resolves to
+/// [`Cancelled`](BlockingError::Cancelled).
+#[must_use = "dropping the job cancels it"]
+pub struct Job(Box<dyn Work>);
+
+impl Job {
+    /// Runs it here. A panic in it goes to whoever waits for its result.
+    pub fn run(mut self) {
+        self.work();
+        self.finish();
+    }
+
+    /// The class it was submitted for.
+    #[must_use]
+    pub fn class(&self) -> Blocking {
+        self.0.class()
+    }
+
+    /// The first half of `run`: calls the closure.
+    pub(super) fn work(&mut self) {
+        self.0.work();
+    }
+
+    /// The second half: hands over the result. It counts nowhere any more when its waiter learns.
+    pub(super) fn finish(self) {
+        contain(|| self.0.finish());
+    }
+
+    /// Hands over an error instead of running it.
+    pub(super) fn fail(self, error: BlockingError) {
+        contain(|| self.0.fail(error));
+    }
+}
+
+/// What runs the user's code must not unwind into the pool's: wakers, and drops of closures and of
+/// results that nobody waits for.
+pub(super) fn contain(run: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        // Reported by the panic's own hook; its drop may panic again.
+        std::mem::forget(payload);
+    }
+}
+
+trait Work: Send {
+    fn class(&self) -> Blocking;
+    fn work(&mut self);
+    fn finish(self: Box<Self>);
+    fn fail(self: Box<Self>, error: BlockingError);
+}
+
+struct Typed<F, T> {
+    state: State<F, T>,
+    ticket: Ticket,
+    completer: Completer<Result<T, BlockingError>>,
+}
+
+enum State<F, T> {
+    Queued(F),
+    Done(Result<T, BlockingError>),
+    /// While the closure runs.
+    Running,
+}
+
+impl<F, T> Work for Typed<F, T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    fn class(&self) -> Blocking {
+        self.ticket.class()
+    }
+
+    fn work(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, State::Running) {
+            State::Queued(closure) => {
+                self.ticket.start();
+                let result = catch_unwind(AssertUnwindSafe(closure));
+                State::Done(result.map_err(BlockingError::Panicked))
+            }
+            done => done,
+        };
+    }
+
+    fn finish(self: Box<Self>) {
+        let result = match self.state {
+            State::Done(result) => result,
+            State::Queued(_) | State::Running => Err(BlockingError::Cancelled),
+        };
+        give(self.ticket, self.completer, result);
+    }
+
+    fn fail(self: Box<Self>, error: BlockingError) {
+        drop(self.state);
+        give(self.ticket, self.completer, Err(error));
+    }
+}
+
+/// First out of the count, then to the waiter, who may look at the count.
+fn give<T>(
+    ticket: Ticket,
+    completer: Completer<Result<T, BlockingError>>,
+    result: Result<T, BlockingError>,
+) {
+    drop(ticket);
+    // Nobody waits any more: the result is dropped here, on the pool's thread.
+    drop(completer.complete(result));
+}
+
+/// A job, and what its owner waits on.
+pub(super) fn new<F, T>(closure: F, ticket: Ticket) -> (Job, Completion<Result<T, BlockingError>>)
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (completer, result) = completion();
+    let typed = Typed {
+        state: State::Queued(closure),
+        ticket,
+        completer,
+    };
+    (Job(Box::new(typed)), result)
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("class", &self.class()).finish()
+    }
+}

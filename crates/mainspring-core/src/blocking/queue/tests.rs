@@ -1,0 +1,7 @@
+mod support;
+
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;

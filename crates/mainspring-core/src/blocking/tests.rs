@@ -1,0 +1,2 @@
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;

@@ -1,0 +1,5 @@
+//! Core from outside: what each seam answers when nobody is there, and when somebody is.
+
+mod executor;
+mod seams;
+mod sleep;
