@@ -1,9 +1,9 @@
-//! A waker for tests, which tells how often it was woken.
+//! Wakers for tests: one that tells how often it was woken, one that does as it is told.
 
 use crate::sync::thread::{self, ThreadId};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
 
 struct Bell(Sender<ThreadId>);
 
@@ -57,3 +57,54 @@ impl Recorder {
         Arc::strong_count(&self.bell) - 2
     }
 }
+
+/// What a waker made by [`Hooks::waker`] does beside what every waker does.
+pub(crate) struct Hooks {
+    pub(crate) on_clone: fn(),
+    pub(crate) on_wake: fn(),
+    pub(crate) on_drop: fn(),
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            on_clone: || (),
+            on_wake: || (),
+            on_drop: || (),
+        }
+    }
+}
+
+impl Hooks {
+    pub(crate) fn waker(self) -> Waker {
+        let data = Arc::into_raw(Arc::new(self)).cast();
+        // SAFETY: the table below keeps the counts of an `Arc<Hooks>`, which is `Send` and `Sync`.
+        unsafe { Waker::new(data, &HOOKED) }
+    }
+}
+
+static HOOKED: RawWakerVTable = RawWakerVTable::new(
+    |data| {
+        // SAFETY: a waker that is being cloned holds a reference.
+        let hooks = unsafe { &*data.cast::<Hooks>() };
+        (hooks.on_clone)();
+        // SAFETY: as above; the clone owns the reference added here.
+        unsafe { Arc::increment_strong_count(data.cast::<Hooks>()) };
+        RawWaker::new(data, &HOOKED)
+    },
+    |data| {
+        // SAFETY: `wake` consumes the waker and with it one reference.
+        let hooks = unsafe { Arc::from_raw(data.cast::<Hooks>()) };
+        (hooks.on_wake)();
+    },
+    |data| {
+        // SAFETY: the borrowed waker holds a reference.
+        let hooks = unsafe { &*data.cast::<Hooks>() };
+        (hooks.on_wake)();
+    },
+    |data| {
+        // SAFETY: the waker that is dropped owns one reference.
+        let hooks = unsafe { Arc::from_raw(data.cast::<Hooks>()) };
+        (hooks.on_drop)();
+    },
+);
