@@ -58,6 +58,48 @@ impl Recorder {
     }
 }
 
+/// Which of the two racers is the thread that loom starts with.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+#[derive(Clone, Copy)]
+pub(crate) enum Start {
+    First,
+    Second,
+}
+
+/// Explores `model` with either racer on the first thread.
+///
+/// loom remembers one latest access of an atomic. A racer that loads a word before it exchanges it
+/// hides an earlier load of the other's, and the executions in which that load comes after the
+/// exchange are not explored. From the other start they are.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+pub(crate) fn explore(bound: Option<usize>, model: impl Fn(Start) + Copy + Send + Sync + 'static) {
+    for start in [Start::First, Start::Second] {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = bound;
+        builder.check(move || model(start));
+    }
+}
+
+/// Runs both at once and returns what they return.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+pub(crate) fn race<A: 'static, B: 'static>(
+    start: Start,
+    first: impl FnOnce() -> A + 'static,
+    second: impl FnOnce() -> B + 'static,
+) -> (A, B) {
+    match start {
+        Start::First => {
+            let second = thread::spawn(second);
+            (first(), second.join().unwrap())
+        }
+        Start::Second => {
+            let first = thread::spawn(first);
+            let second = second();
+            (first.join().unwrap(), second)
+        }
+    }
+}
+
 /// What a waker made by [`Hooks::waker`] does beside what every waker does.
 pub(crate) struct Hooks {
     pub(crate) on_clone: fn(),
