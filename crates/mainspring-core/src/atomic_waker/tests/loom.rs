@@ -1,10 +1,12 @@
 //! Models of the one-waker place. What the waking side announces is the cancellation of a
 //! completion: its word is read relaxed, so that only the place's own edges carry it.
 
-use crate::recorder::Recorder;
+use crate::handshake::completion::WithCancel;
+use crate::recorder::{Recorder, Start, explore, race};
 use crate::sync::Arc;
-use crate::{AtomicWaker, completion_with_cancel};
+use crate::{AtomicWaker, Completer, completion_with_cancel};
 use loom::thread;
+use std::task::Poll;
 
 fn waking(place: &Arc<AtomicWaker>) -> thread::JoinHandle<()> {
     let place = Arc::clone(place);
@@ -17,64 +19,65 @@ fn three_threads(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
+/// Registers, and checks that a wake which this thread took over brings what it announces.
+fn register(completer: &mut Completer<(), WithCancel>, recorder: &Recorder) -> (Poll<()>, usize) {
+    let found = completer.poll_cancelled(&mut recorder.context());
+    let woken = recorder.wakers();
+    assert!(
+        !woken.contains(&thread::current().id()) || completer.is_cancelled(),
+        "atomic-waker.wake: woken, and nothing to be seen"
+    );
+    (found, woken.len())
+}
+
+/// The one who registers may have done so before with another waker.
+fn registration_racing_cancel(start: Start, before: Option<Recorder>) {
+    let (mut completer, completion) = completion_with_cancel::<()>();
+    if let Some(before) = &before {
+        assert!(completer.poll_cancelled(&mut before.context()).is_pending());
+    }
+    let waiting = move || {
+        let recorder = Recorder::new();
+        let (found, woken) = register(&mut completer, &recorder);
+        (completer, recorder, found, woken)
+    };
+    let ((completer, recorder, found, woken), ()) = race(start, waiting, move || drop(completion));
+    assert!(
+        found.is_ready() || woken + recorder.wakes() == 1,
+        "atomic-waker.no-lost-wake"
+    );
+    drop(completer);
+    let clones = recorder.clones() + before.map_or(0, |before| before.clones());
+    assert_eq!(clones, 0, "atomic-waker.slot: leaked");
+}
+
 // WITNESS: atomic-waker.wake, atomic-waker.no-lost-wake
 #[test]
 fn event_between_look_and_registration_is_seen_or_wakes() {
-    loom::model(|| {
-        let (mut completer, completion) = completion_with_cancel::<()>();
-        let recorder = Recorder::new();
-        let consumer = thread::spawn(move || drop(completion));
-        let found = completer.poll_cancelled(&mut recorder.context());
-        let woken = recorder.wakers();
-        // A wake that this thread took over brings along what it announces.
-        assert!(
-            !woken.contains(&thread::current().id()) || completer.is_cancelled(),
-            "atomic-waker.wake: woken, and nothing to be seen"
-        );
-        consumer.join().unwrap();
-        assert!(
-            found.is_ready() || woken.len() + recorder.wakes() == 1,
-            "atomic-waker.no-lost-wake"
-        );
-        drop(completer);
-        assert_eq!(recorder.clones(), 0, "atomic-waker.slot: leaked");
-    });
+    explore(None, |start| registration_racing_cancel(start, None));
 }
 
 // WITNESS: atomic-waker.lock, atomic-waker.slot, atomic-waker.wake
 #[test]
 fn replaced_waker_racing_wake_only_the_latest_counts() {
-    loom::model(|| {
-        let (mut completer, completion) = completion_with_cancel::<()>();
-        let (first, second) = (Recorder::new(), Recorder::new());
-        assert!(completer.poll_cancelled(&mut first.context()).is_pending());
-        let consumer = thread::spawn(move || drop(completion));
-        let found = completer.poll_cancelled(&mut second.context());
-        let woken = second.wakers();
-        assert!(
-            !woken.contains(&thread::current().id()) || completer.is_cancelled(),
-            "atomic-waker.wake: woken, and nothing to be seen"
-        );
-        consumer.join().unwrap();
-        assert!(
-            found.is_ready() || woken.len() + second.wakes() == 1,
-            "atomic-waker.no-lost-wake"
-        );
-        drop(completer);
-        assert_eq!(first.clones() + second.clones(), 0, "atomic-waker.slot");
+    explore(None, |start| {
+        registration_racing_cancel(start, Some(Recorder::new()));
     });
 }
 
 // WITNESS: atomic-waker.lock, atomic-waker.slot
 #[test]
 fn same_waker_registered_again_racing_wake_is_woken() {
-    loom::model(|| {
+    explore(None, |start| {
         let place = Arc::new(AtomicWaker::new());
         let recorder = Recorder::new();
         place.register(recorder.waker());
-        let waker = waking(&place);
-        place.register(recorder.waker());
-        waker.join().unwrap();
+        let (here, there) = (Arc::clone(&place), Arc::clone(&place));
+        let again = move || {
+            here.register(recorder.waker());
+            recorder
+        };
+        let (recorder, ()) = race(start, again, move || there.wake());
         assert!(recorder.wakes() >= 1, "atomic-waker.no-lost-wake");
         drop(place.take());
         assert_eq!(recorder.clones(), 0, "atomic-waker.slot: leaked");

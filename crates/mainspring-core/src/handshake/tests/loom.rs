@@ -3,21 +3,25 @@
 //! side's last use.
 
 use crate::handshake::{Handshake, OnCancel, OnComplete, OnPoll};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Start, explore, race};
 use crate::sync::Arc;
-use loom::thread;
 
 type Cell<T> = Arc<Handshake<T>>;
 
-fn completing<T: Send + 'static>(cell: &Cell<T>, value: T) -> thread::JoinHandle<OnComplete<T>> {
+fn completing<T>(cell: &Cell<T>, value: T) -> impl FnOnce() -> OnComplete<T> + use<T> {
     let cell = Arc::clone(cell);
     // SAFETY: each model has one producer, which completes once.
-    thread::spawn(move || unsafe { cell.complete(value) })
+    move || unsafe { cell.complete(value) }
 }
 
 fn poll<T>(cell: &Cell<T>, recorder: &Recorder) -> OnPoll<T> {
     // SAFETY: each model has one consumer, which stops at the value.
     unsafe { cell.poll(recorder.waker()) }
+}
+
+fn cancel<T>(cell: &Cell<T>) -> OnCancel<T> {
+    // SAFETY: each model has one consumer, which has not taken and does nothing afterwards.
+    unsafe { cell.cancel() }
 }
 
 /// Checks what `poll` found, or finds after the producer's verdict.
@@ -39,12 +43,9 @@ fn settle(cell: &Cell<u32>, found: OnPoll<u32>, latest: &Recorder, verdict: OnCo
     }
 }
 
-/// Leaves after a Pending, and checks that exactly one side was told to free. The value is a
-/// counted reference, so that loom sees one that is lost or dropped twice.
-fn leave(cell: &Cell<Arc<u32>>, producer: thread::JoinHandle<OnComplete<Arc<u32>>>) {
-    // SAFETY: the one consumer, which has not taken and does nothing afterwards.
-    let left = unsafe { cell.cancel() };
-    let verdict = producer.join().unwrap();
+/// Checks that exactly one side was told to free. The value is a counted reference, so that loom
+/// sees one that is lost or dropped twice.
+fn one_frees(verdict: OnComplete<Arc<u32>>, left: OnCancel<Arc<u32>>) {
     match (left, verdict) {
         (OnCancel::Left(_), OnComplete::Free(value))
         | (OnCancel::Free(value), OnComplete::Published | OnComplete::Wake(_)) => {
@@ -58,70 +59,84 @@ fn leave(cell: &Cell<Arc<u32>>, producer: thread::JoinHandle<OnComplete<Arc<u32>
 // WITNESS: handshake.publish, handshake.park, handshake.value
 #[test]
 fn consumer_finds_the_value_or_is_woken_for_it() {
-    loom::model(|| {
+    explore(None, |start| {
         let cell = Cell::default();
-        let recorder = Recorder::new();
-        let producer = completing(&cell, 7);
-        let found = poll(&cell, &recorder);
-        settle(&cell, found, &recorder, producer.join().unwrap());
+        let consumer = {
+            let cell = Arc::clone(&cell);
+            move || {
+                let recorder = Recorder::new();
+                (poll(&cell, &recorder), recorder)
+            }
+        };
+        let (verdict, (found, recorder)) = race(start, completing(&cell, 7), consumer);
+        settle(&cell, found, &recorder, verdict);
         assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
     });
+}
+
+/// The consumer is parked with the first of `N` wakers and changes to each of the others.
+fn change_wakers<const N: usize>(start: Start) {
+    let cell = Cell::default();
+    let wakers: [Recorder; N] = std::array::from_fn(|_| Recorder::new());
+    assert!(matches!(poll(&cell, &wakers[0]), OnPoll::Pending));
+    let consumer = {
+        let cell = Arc::clone(&cell);
+        move || {
+            let mut found = OnPoll::Pending;
+            for waker in &wakers[1..] {
+                if matches!(found, OnPoll::Pending) {
+                    found = poll(&cell, waker);
+                }
+            }
+            (found, wakers)
+        }
+    };
+    let (verdict, (found, wakers)) = race(start, completing(&cell, 7), consumer);
+    settle(&cell, found, &wakers[N - 1], verdict);
+    let clones: usize = wakers.iter().map(Recorder::clones).sum();
+    assert_eq!(clones, 0, "handshake.waker: leaked");
 }
 
 // WITNESS: handshake.waker, handshake.park, waker-words.owned
 #[test]
 fn polled_again_with_another_waker_the_latest_is_woken() {
-    loom::model(|| {
-        let cell = Cell::default();
-        let (first, second) = (Recorder::new(), Recorder::new());
-        assert!(matches!(poll(&cell, &first), OnPoll::Pending));
-        let producer = completing(&cell, 7);
-        let found = poll(&cell, &second);
-        settle(&cell, found, &second, producer.join().unwrap());
-        assert_eq!(first.clones() + second.clones(), 0, "handshake.waker");
-    });
+    explore(None, change_wakers::<2>);
 }
 
 // WITNESS: handshake.waker, waker-words.owned
 #[test]
 fn waker_changed_twice_under_one_completion_the_last_is_woken() {
-    let mut builder = loom::model::Builder::new();
-    // Two changes and the copies between them: unbounded, this takes minutes.
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
-        let cell = Cell::default();
-        let wakers = [Recorder::new(), Recorder::new(), Recorder::new()];
-        assert!(matches!(poll(&cell, &wakers[0]), OnPoll::Pending));
-        let producer = completing(&cell, 7);
-        let mut found = poll(&cell, &wakers[1]);
-        if matches!(found, OnPoll::Pending) {
-            found = poll(&cell, &wakers[2]);
-        }
-        settle(&cell, found, &wakers[2], producer.join().unwrap());
-        let clones: usize = wakers.iter().map(Recorder::clones).sum();
-        assert_eq!(clones, 0, "handshake.waker");
-    });
+    // Unbounded, two changes and the copies between them take minutes.
+    explore(Some(3), change_wakers::<3>);
 }
 
 // WITNESS: handshake.one-terminal, handshake.second-frees, handshake.leave, handshake.publish
 #[test]
 fn cancel_racing_complete_one_side_frees_and_holds_the_value() {
-    loom::model(|| {
+    explore(None, |start| {
         let cell = Cell::default();
-        let producer = completing(&cell, Arc::new(7));
-        leave(&cell, producer);
+        let consumer = {
+            let cell = Arc::clone(&cell);
+            move || cancel(&cell)
+        };
+        let (verdict, left) = race(start, completing(&cell, Arc::new(7)), consumer);
+        one_frees(verdict, left);
     });
 }
 
 // WITNESS: handshake.second-frees, handshake.leave, handshake.waker
 #[test]
 fn cancel_of_a_parked_consumer_racing_complete_one_side_frees() {
-    loom::model(|| {
+    explore(None, |start| {
         let cell = Cell::default();
         let recorder = Recorder::new();
         assert!(matches!(poll(&cell, &recorder), OnPoll::Pending));
-        let producer = completing(&cell, Arc::new(7));
-        leave(&cell, producer);
+        let consumer = {
+            let cell = Arc::clone(&cell);
+            move || cancel(&cell)
+        };
+        let (verdict, left) = race(start, completing(&cell, Arc::new(7)), consumer);
+        one_frees(verdict, left);
         assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
     });
 }
@@ -129,17 +144,18 @@ fn cancel_of_a_parked_consumer_racing_complete_one_side_frees() {
 // WITNESS: handshake.publish
 #[test]
 fn try_take_racing_complete_finds_the_whole_value_or_nothing() {
-    loom::model(|| {
+    explore(None, |start| {
         let cell = Cell::default();
-        let producer = completing(&cell, Arc::new(7));
-        // SAFETY: the one consumer, which has not taken.
-        match unsafe { cell.try_take() } {
-            OnPoll::Ready(value) => {
-                assert_eq!(*value, 7);
-                assert!(matches!(producer.join().unwrap(), OnComplete::Published));
+        let consumer = {
+            let cell = Arc::clone(&cell);
+            // SAFETY: the one consumer, which has not taken.
+            move || match unsafe { cell.try_take() } {
+                OnPoll::Ready(value) => OnCancel::Free(value),
+                OnPoll::Pending => cancel(&cell),
             }
-            OnPoll::Pending => leave(&cell, producer),
-        }
+        };
+        let (verdict, left) = race(start, completing(&cell, Arc::new(7)), consumer);
+        one_frees(verdict, left);
     });
 }
 

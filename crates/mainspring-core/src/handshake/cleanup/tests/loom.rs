@@ -1,21 +1,17 @@
 //! Models of the cleanup's word: the drop that started it against the cleanup that ends.
 
 use crate::handshake::cleanup::{CleanupWord, OnDetach, OnFinish, OnLeave};
+use crate::recorder::{explore, race};
 use crate::sync::Arc;
-use loom::thread;
 
 // WITNESS: cleanup.last-frees, cleanup.leave, cleanup.finish
 #[test]
 fn leave_racing_finish_the_second_frees() {
-    loom::model(|| {
+    explore(None, |start| {
         let word = Arc::new(CleanupWord::new());
         assert_eq!(word.detach(), OnDetach::Start);
-        let cleanup = {
-            let word = Arc::clone(&word);
-            thread::spawn(move || word.finish())
-        };
-        let left = word.leave();
-        let finished = cleanup.join().unwrap();
+        let (dropper, cleanup) = (Arc::clone(&word), word);
+        let (left, finished) = race(start, move || dropper.leave(), move || cleanup.finish());
         assert_ne!(
             left == OnLeave::Free,
             finished == OnFinish::Free,
@@ -27,16 +23,16 @@ fn leave_racing_finish_the_second_frees() {
 // WITNESS: cleanup.once
 #[test]
 fn dropped_again_while_it_runs_starts_nothing() {
-    loom::model(|| {
+    explore(None, |start| {
         let word = Arc::new(CleanupWord::new());
         assert_eq!(word.detach(), OnDetach::Start);
-        let cleanup = {
-            let word = Arc::clone(&word);
+        let (dropper, cleanup) = (Arc::clone(&word), word);
+        let (left, (again, finished)) = race(
+            start,
+            move || dropper.leave(),
             // What the cleanup holds may drop the same guard once more.
-            thread::spawn(move || (word.detach(), word.finish()))
-        };
-        let left = word.leave();
-        let (again, finished) = cleanup.join().unwrap();
+            move || (cleanup.detach(), cleanup.finish()),
+        );
         assert_eq!(again, OnDetach::AlreadyStarted, "cleanup.once");
         assert_ne!(left == OnLeave::Free, finished == OnFinish::Free);
     });

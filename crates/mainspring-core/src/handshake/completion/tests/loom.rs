@@ -1,82 +1,86 @@
 //! Models of the pair: who frees, who drops, who is woken.
 
 use crate::handshake::completion::{
-    Completer, Completion, Dropped, TryTakeError, WithCancel, completion, completion_with_cancel,
+    Completer, Completion, Dropped, Kind, TryTakeError, WithCancel, completion,
+    completion_with_cancel,
 };
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, explore, race};
 use crate::sync::Arc;
-use loom::thread;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 
 type Value = Arc<u32>;
 
-fn poll<K>(completion: &mut Completion<Value, K>, recorder: &Recorder) -> Poll<Result<u32, Dropped>>
-where
-    K: crate::handshake::completion::Kind,
-{
+fn poll<K: Kind>(
+    completion: &mut Completion<Value, K>,
+    recorder: &Recorder,
+) -> Poll<Result<u32, Dropped>> {
     Pin::new(completion)
         .poll(&mut recorder.context())
         .map_ok(|value| *value)
 }
 
+/// A consumer that polls once.
+fn polling<K: Kind + 'static>(
+    mut completion: Completion<Value, K>,
+) -> impl FnOnce() -> Polled<K> + use<K> {
+    move || {
+        let recorder = Recorder::new();
+        let found = poll(&mut completion, &recorder);
+        (completion, recorder, found)
+    }
+}
+
+type Polled<K> = (Completion<Value, K>, Recorder, Poll<Result<u32, Dropped>>);
+
 /// After the producer has left: what was Pending has been woken and is ready now.
-fn settle(
-    completion: &mut Completion<Value>,
-    found: Poll<Result<u32, Dropped>>,
-    recorder: &Recorder,
-) -> Result<u32, Dropped> {
-    match found {
+fn settle<K: Kind>((mut completion, recorder, found): Polled<K>) -> Result<u32, Dropped> {
+    let result = match found {
         Poll::Ready(result) => result,
         Poll::Pending => {
             assert_eq!(recorder.wakes(), 1, "handshake.park: a lost wake");
-            match poll(completion, recorder) {
+            match poll(&mut completion, &recorder) {
                 Poll::Ready(result) => result,
                 Poll::Pending => panic!("handshake.publish: woken for nothing"),
             }
         }
-    }
+    };
+    assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
+    result
 }
 
 // WITNESS: completion.alive, completion.freed-once
 #[test]
 fn awaited_value_arrives_and_nothing_is_left() {
-    loom::model(|| {
-        let (completer, mut completion) = completion::<Value>();
-        let recorder = Recorder::new();
-        let producer = thread::spawn(move || completer.complete(Arc::new(7)).is_ok());
-        let found = poll(&mut completion, &recorder);
-        assert!(producer.join().unwrap());
-        assert_eq!(settle(&mut completion, found, &recorder), Ok(7));
-        assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
+    explore(None, |start| {
+        let (completer, completion) = completion::<Value>();
+        let producer = move || completer.complete(Arc::new(7)).is_ok();
+        let (sent, polled) = race(start, producer, polling(completion));
+        assert!(sent);
+        assert_eq!(settle(polled), Ok(7));
     });
 }
 
 // WITNESS: completion.freed-once
 #[test]
 fn completer_dropped_resolves_to_the_error() {
-    loom::model(|| {
-        let (completer, mut completion) = completion::<Value>();
-        let recorder = Recorder::new();
-        let producer = thread::spawn(move || drop(completer));
-        let found = poll(&mut completion, &recorder);
-        producer.join().unwrap();
-        assert_eq!(settle(&mut completion, found, &recorder), Err(Dropped));
-        assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
+    explore(None, |start| {
+        let (completer, completion) = completion::<Value>();
+        let ((), polled) = race(start, move || drop(completer), polling(completion));
+        assert_eq!(settle(polled), Err(Dropped));
     });
 }
 
 // WITNESS: completion.alive, completion.freed-once
 #[test]
 fn polled_then_dropped_racing_complete_the_value_has_one_owner() {
-    loom::model(|| {
+    explore(None, |start| {
         let (completer, mut completion) = completion::<Value>();
         let recorder = Recorder::new();
         assert!(poll(&mut completion, &recorder).is_pending());
-        let producer = thread::spawn(move || completer.complete(Arc::new(7)).err());
-        let left = completion.close();
-        let back = producer.join().unwrap();
+        let producer = move || completer.complete(Arc::new(7)).err();
+        let (back, left) = race(start, producer, move || completion.close());
         assert_ne!(left.is_some(), back.is_some());
         assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
     });
@@ -85,13 +89,11 @@ fn polled_then_dropped_racing_complete_the_value_has_one_owner() {
 // WITNESS: completion.freed-once
 #[test]
 fn polled_then_dropped_racing_the_completers_drop_frees_once() {
-    loom::model(|| {
+    explore(None, |start| {
         let (completer, mut completion) = completion::<Value>();
         let recorder = Recorder::new();
         assert!(poll(&mut completion, &recorder).is_pending());
-        let producer = thread::spawn(move || drop(completer));
-        drop(completion);
-        producer.join().unwrap();
+        race(start, move || drop(completer), move || drop(completion));
         assert_eq!(recorder.clones(), 0, "handshake.waker: leaked");
     });
 }
@@ -99,12 +101,15 @@ fn polled_then_dropped_racing_the_completers_drop_frees_once() {
 // WITNESS: completion.alive
 #[test]
 fn close_racing_complete_then_every_method_answers() {
-    loom::model(|| {
+    explore(None, |start| {
         let (completer, mut completion) = completion::<Value>();
-        let producer = thread::spawn(move || completer.complete(Arc::new(7)).err());
-        let early = completion.try_take();
-        let left = completion.close();
-        let back = producer.join().unwrap();
+        let producer = move || completer.complete(Arc::new(7)).err();
+        let consumer = move || {
+            let early = completion.try_take();
+            let left = completion.close();
+            (early, left, completion)
+        };
+        let (back, (early, left, mut completion)) = race(start, producer, consumer);
         let owners = [early.is_ok(), left.is_some(), back.is_some()];
         assert_eq!(owners.iter().filter(|&&owner| owner).count(), 1);
         assert_eq!(
@@ -128,12 +133,14 @@ fn cancellable() -> (Completer<Value, WithCancel>, Completion<Value, WithCancel>
 // WITNESS: atomic-waker.wake, atomic-waker.no-lost-wake
 #[test]
 fn waiting_producer_learns_of_the_drop_whenever_it_comes() {
-    loom::model(|| {
+    explore(None, |start| {
         let (mut completer, completion) = cancellable();
-        let recorder = Recorder::new();
-        let consumer = thread::spawn(move || drop(completion));
-        let found = completer.poll_cancelled(&mut recorder.context());
-        consumer.join().unwrap();
+        let producer = move || {
+            let recorder = Recorder::new();
+            let found = completer.poll_cancelled(&mut recorder.context());
+            (completer, recorder, found)
+        };
+        let ((completer, recorder, found), ()) = race(start, producer, move || drop(completion));
         if found.is_pending() {
             assert_eq!(recorder.wakes(), 1, "atomic-waker.no-lost-wake");
         }
@@ -145,7 +152,7 @@ fn waiting_producer_learns_of_the_drop_whenever_it_comes() {
 // WITNESS: completion.holders, completion.freed-once
 #[test]
 fn cancel_racing_complete_the_last_holder_frees() {
-    loom::model(|| {
+    explore(None, |start| {
         let (mut completer, mut completion) = cancellable();
         let recorder = Recorder::new();
         assert!(
@@ -153,9 +160,8 @@ fn cancel_racing_complete_the_last_holder_frees() {
                 .poll_cancelled(&mut recorder.context())
                 .is_pending()
         );
-        let producer = thread::spawn(move || completer.complete(Arc::new(7)).err());
-        let left = completion.close();
-        let back = producer.join().unwrap();
+        let producer = move || completer.complete(Arc::new(7)).err();
+        let (back, left) = race(start, producer, move || completion.close());
         assert_ne!(left.is_some(), back.is_some());
         assert_eq!(recorder.clones(), 0, "atomic-waker.slot: leaked");
     });
@@ -163,14 +169,13 @@ fn cancel_racing_complete_the_last_holder_frees() {
 
 // WITNESS: completion.holders
 #[test]
-fn value_of_the_cancellable_form_is_taken_by_one_side() {
-    loom::model(|| {
-        let (completer, mut completion) = cancellable();
-        let producer = thread::spawn(move || completer.complete(Arc::new(7)).is_ok());
-        let found = completion.try_take().is_ok();
-        drop(completion);
-        let sent = producer.join().unwrap();
-        assert!(sent || !found);
+fn value_of_the_cancellable_form_arrives() {
+    explore(None, |start| {
+        let (completer, completion) = cancellable();
+        let producer = move || completer.complete(Arc::new(7)).is_ok();
+        let (sent, polled) = race(start, producer, polling(completion));
+        assert!(sent);
+        assert_eq!(settle(polled), Ok(7));
     });
 }
 
