@@ -11,6 +11,7 @@
 //! touches the table.
 
 use super::entry::{Entry, Held};
+use super::queue::discard;
 use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
@@ -115,9 +116,9 @@ impl Table {
             }
             drop(shard);
             // The poll that ends here is not to blame for a stranger's waker that panics: the panic
-            // hook has spoken, and whoever polls goes on. Dropping the payload might panic again.
+            // hook has spoken, and whoever polls goes on.
             let woken = panic::catch_unwind(AssertUnwindSafe(|| batch.wake_all()));
-            std::mem::forget(woken);
+            woken.unwrap_or_else(discard);
             if is_done {
                 return;
             }
