@@ -14,6 +14,9 @@ use std::task::{Context, Poll, Waker};
 
 /// What leads a [`Waiter`] to its list: a reference, an `Arc`, or a primitive's own handle.
 ///
+/// A primitive whose future owns it implements this for a handle of its own, around the `Arc` of
+/// the primitive: one line.
+///
 /// # Safety
 ///
 /// [`list`](Self::list) returns the same list, at the same address, every time, for as long as
