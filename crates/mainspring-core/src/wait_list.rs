@@ -249,8 +249,14 @@ impl<K: Kind> WaitList<K> {
 
     /// An empty list in *revocable* mode: in addition, an executor that keeps the poll record
     /// (ours) takes an offer back from a task that was polled and did not take it.
+    ///
+    /// The executor may do so from another thread than the waiter's, hence the bounds.
     #[must_use]
-    pub fn revocable(kind: K) -> Self {
+    pub fn revocable(kind: K) -> Self
+    where
+        K: Sync,
+        K::Key: Send,
+    {
         let mut list = Self::new(kind);
         list.revocable = true;
         list

@@ -137,7 +137,8 @@ struct Watched {
 ///
 /// `watched` was made by [`Watch::new`] for this kind, and its list and node are alive.
 unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) -> bool {
-    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract.
+    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract; it may be used from this
+    // thread, because only `WaitList::revocable` makes lists that are watched.
     let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
     let mut queue = list.lock();
     queue.collect_in(batch);
