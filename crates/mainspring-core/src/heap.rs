@@ -140,6 +140,7 @@ impl<T> Heap<T> {
             slot,
             value,
         });
+        debug_assert!(identity < self.count, "heap.handle: identities ran out");
         self.sift_up(place as usize);
         Handle { slot, identity }
     }
@@ -255,6 +256,10 @@ impl<T> Heap<T> {
             self.sift_down(place);
         }
         self.shrink();
+        debug_assert!(
+            place != 0 || self.peek().is_none_or(|(next, _)| entry.deadline <= next),
+            "heap.order: the first was not first"
+        );
         (entry.deadline, entry.value)
     }
 

@@ -12,8 +12,8 @@
 //!
 //! - **list.linked** — a node that is reachable from a list or a sentinel is allocated, pinned, and
 //!   reachable from exactly one of them, exactly once.
-//! - **list.exclusive** — the links of linked nodes are touched only by whoever has `&mut` access to
-//!   the list they are in, or holds the lock that stands for it.
+//! - **list.exclusive** — the links of linked nodes are touched only by whoever has `&mut` access
+//!   to the list they are in, or holds the lock that stands for it.
 //! - **list.mirror** — `a.next == b` if and only if `b.prev == a`; a list's first node has no
 //!   `prev`, its last no `next`.
 //! - **list.ring** — a node under a sentinel has two neighbours; the sentinel may be one of them
@@ -257,7 +257,7 @@ impl<T> List<T> {
         node: NonNull<Links>,
         next: Option<NonNull<Links>>,
     ) {
-        // SAFETY: [list.linked] [list.whole-node] allocated, and a whole node, by contract.
+        // SAFETY: [list.linked] allocated by the caller's contract.
         unsafe { at(node) }.store(Neighbours { prev, next });
         match prev {
             // SAFETY: [list.linked] a neighbour in this list.
@@ -453,7 +453,8 @@ impl<T> Sentinel<T> {
             return None;
         }
         let node = first.cast();
-        // SAFETY: [list.ring] it is the sentinel's neighbour, so it is in its ring.
+        // SAFETY: [list.whole-node] it is the sentinel's neighbour and not the sentinel, so it is a
+        // node in its ring.
         unsafe { Self::unlink(node) };
         Some(node)
     }

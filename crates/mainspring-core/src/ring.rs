@@ -62,11 +62,17 @@ impl<T> Ring<T> {
     /// [`Full`] with the element in it if there is no room; the ring is unchanged.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
+        let room = self.slots.capacity();
         if self.is_full() {
+            debug_assert_eq!(
+                self.len(),
+                self.capacity,
+                "ring.kept: full is not more than full"
+            );
             return Err(Full(value));
         }
         self.slots.push_back(value);
-        debug_assert!(self.slots.len() <= self.capacity, "ring.bound: push");
+        debug_assert_eq!(self.slots.capacity(), room, "ring.bound: the buffer grew");
         Ok(())
     }
 

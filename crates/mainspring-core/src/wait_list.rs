@@ -42,7 +42,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `wait-list.released` | the release of a node in [`Queue`]'s end | [`Waiter`]'s drop, [`Waiter::was_released`] | the last access of the notifier to the node |
+//! | `wait-list.released` | `Held::release` | `Entry::was_released` | the notifier's last access |
 //!
 //! Everything else is carried by the lock.
 //!
@@ -92,9 +92,9 @@ pub trait Kind: Sized {
 
     /// An offer comes back: its waiter was dropped, or lost it. Called with that waiter unlinked.
     ///
-    /// The default offers it to the next waiter from the same end; if nobody waits it is gone, which
-    /// is right for a primitive whose offer only means "look again". One whose offer carries
-    /// something puts that back, and then serves whoever it fits.
+    /// The default offers it to the next waiter from the same end; if nobody waits it is gone,
+    /// which is right for a primitive whose offer only means "look again". One whose offer carries
+    /// something puts that back, and then serves whoever it fits. It must not release all.
     fn returned(&self, queue: &mut Queue<'_, Self>, key: &Self::Key, from: From) {
         let _ = key;
         queue.wake_one(from);
@@ -135,7 +135,8 @@ impl Kind for () {
 /// - A waiter looks, registers, and only then returns `Pending`, all under the lock: a change that
 ///   is announced after it was made is never missed.
 /// - A waiter that is dropped after an offer was made to it passes the offer on, from the same end
-///   of the queue. One that is **forgotten** (a leaked box) keeps its place, and an offer, for ever.
+///   of the queue. One that is **forgotten** (a leaked box) keeps its place, and an offer made to
+///   it, for ever.
 /// - Wakers are called without the lock, in batches of 32; one that panics, or that comes back to
 ///   this list, harms nobody: the first panic is resumed when all were called.
 /// - An offer that is not taken up, because its task holds the future without polling it, is taken
@@ -246,10 +247,16 @@ impl<K: Kind> WaitList<K> {
         }
     }
 
-    /// An empty list in *revocable* mode: in addition, an executor that keeps the poll record (ours)
-    /// takes an offer back from a task that was polled and did not take it.
+    /// An empty list in *revocable* mode: in addition, an executor that keeps the poll record
+    /// (ours) takes an offer back from a task that was polled and did not take it.
+    ///
+    /// The executor may do so from another thread than the waiter's, hence the bounds.
     #[must_use]
-    pub fn revocable(kind: K) -> Self {
+    pub fn revocable(kind: K) -> Self
+    where
+        K: Sync,
+        K::Key: Send,
+    {
         let mut list = Self::new(kind);
         list.revocable = true;
         list
@@ -265,6 +272,7 @@ impl<K: Kind> WaitList<K> {
     /// released meanwhile is woken when the guard is dropped, after the lock was released.
     ///
     /// The lock is short: do nothing under it but bookkeeping.
+    #[inline(always)]
     pub fn lock(&self) -> Queue<'_, K> {
         Queue::new(self)
     }

@@ -40,8 +40,8 @@ pub enum Cure {
     Revocation,
     /// Only another waiter of the same task: the list is strict.
     SameTask,
-    /// Only another waiter polled with the same waker: the executor is a foreign one, which does not
-    /// say when a poll has ended.
+    /// Only another waiter polled with the same waker: the executor is a foreign one, which does
+    /// not say when a poll has ended.
     SameWaker,
 }
 

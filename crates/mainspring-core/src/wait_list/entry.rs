@@ -171,7 +171,7 @@ impl<K: Kind> Held<K> {
         self.entry().phase.store(IDLE, Relaxed);
     }
 
-    /// Lets go of a node that was unlinked for good. The last access to it, other than by its owner.
+    /// Lets go of a node that was unlinked for good: nobody but its owner touches it again.
     pub(super) fn release(self) {
         // ORDERING: [wait-list.released] Release, pairs with the load in `was_released`. Relaxed
         // would let the owner free the node before our accesses to it are done.

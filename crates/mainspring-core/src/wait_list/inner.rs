@@ -149,6 +149,10 @@ impl<K: Kind> Inner<K> {
             // SAFETY: [wait-list.node] pinned and alive while linked.
             None => unsafe { self.waiting.push_back(node.node()) },
         }
+        debug_assert!(
+            self.first(From::Oldest).map(arrived) <= self.first(From::Newest).map(arrived),
+            "wait-list.order: out of the order of arrival"
+        );
     }
 
     /// Puts a node that lost its offer aside until it is polled, or back if it was never woken.

@@ -55,6 +55,8 @@ pub struct Queue<'a, K: Kind> {
 }
 
 impl<'a, K: Kind> Queue<'a, K> {
+    /// Always inlined: it is half a kilobyte, which would be copied to the caller.
+    #[inline(always)]
     pub(super) fn new(list: &'a WaitList<K>) -> Self {
         Self {
             list,
@@ -274,6 +276,7 @@ impl<'a, K: Kind> Queue<'a, K> {
     }
 
     /// Releases the lock and wakes in batches, locking again for each.
+    #[cold]
     fn finish_in_batches(&mut self, guard: MutexGuard<'a, Inner<K>>) {
         let sentinel = pin!(Sentinel::new());
         let sentinel = sentinel.into_ref();
@@ -297,8 +300,9 @@ impl<'a, K: Kind> Queue<'a, K> {
         }
         match panicked {
             Some(payload) if !thread::panicking() => panic::resume_unwind(payload),
-            // A second unwind would abort, and dropping a payload may unwind.
-            other => std::mem::forget(other),
+            // A second unwind would abort.
+            Some(payload) => discard(payload),
+            None => {}
         }
     }
 }
@@ -308,10 +312,15 @@ fn keep_first(first: &mut Option<Box<dyn Any + Send>>, result: thread::Result<()
         if first.is_none() {
             *first = Some(payload);
         } else {
-            // Dropping a payload is foreign code, too.
-            std::mem::forget(payload);
+            discard(payload);
         }
     }
+}
+
+/// Drops what a panic carried. That is foreign code, and may panic again: then it is left alone.
+pub(super) fn discard(payload: Box<dyn Any + Send>) {
+    let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    std::mem::forget(dropped);
 }
 
 /// Releases a batch of those under the sentinel and collects their wakers.
@@ -363,6 +372,7 @@ fn wake_fresh<K: Kind>(inner: &mut Inner<K>, batch: &mut WakeBatch) {
 }
 
 impl<K: Kind> Drop for Queue<'_, K> {
+    #[inline]
     fn drop(&mut self) {
         let Some(guard) = self.inner.take() else {
             return;

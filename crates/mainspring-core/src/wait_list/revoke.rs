@@ -11,6 +11,7 @@
 //! touches the table.
 
 use super::entry::{Entry, Held};
+use super::queue::discard;
 use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
@@ -115,9 +116,9 @@ impl Table {
             }
             drop(shard);
             // The poll that ends here is not to blame for a stranger's waker that panics: the panic
-            // hook has spoken, and whoever polls goes on. Dropping the payload might panic again.
+            // hook has spoken, and whoever polls goes on.
             let woken = panic::catch_unwind(AssertUnwindSafe(|| batch.wake_all()));
-            std::mem::forget(woken);
+            woken.unwrap_or_else(discard);
             if is_done {
                 return;
             }
@@ -136,7 +137,8 @@ struct Watched {
 ///
 /// `watched` was made by [`Watch::new`] for this kind, and its list and node are alive.
 unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) -> bool {
-    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract.
+    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract; it may be used from this
+    // thread, because only `WaitList::revocable` makes lists that are watched.
     let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
     let mut queue = list.lock();
     queue.collect_in(batch);

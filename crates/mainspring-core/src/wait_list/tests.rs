@@ -12,3 +12,5 @@ mod grants;
 mod loom;
 #[cfg(not(mainspring_loom))]
 mod props;
+#[cfg(not(mainspring_loom))]
+mod tasks;

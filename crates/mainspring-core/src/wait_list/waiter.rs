@@ -14,6 +14,9 @@ use std::task::{Context, Poll, Waker};
 
 /// What leads a [`Waiter`] to its list: a reference, an `Arc`, or a primitive's own handle.
 ///
+/// A primitive whose future owns it implements this for a handle of its own, around the `Arc` of
+/// the primitive: one line.
+///
 /// # Safety
 ///
 /// [`list`](Self::list) returns the same list, at the same address, every time, for as long as
@@ -42,6 +45,9 @@ pub enum Why {
     Released,
 }
 
+/// What a waiter brings along, by what leads it to its list.
+type KeyOf<L> = <<L as Holds>::Kind as Kind>::Key;
+
 /// One future's place in a [`WaitList`].
 ///
 /// It is `!Unpin`: pin it inside the future that waits. It may be polled by one task after
@@ -61,15 +67,15 @@ pub struct Waiter<L: Holds> {
 
 // SAFETY: [wait-list.state] what others reach of a waiter is its node, under the lock: wakers,
 // which are `Send`, and the key, which has to be. The rest moves with it.
-unsafe impl<L: Holds + Send> Send for Waiter<L> where <L::Kind as Kind>::Key: Send {}
+unsafe impl<L: Holds + Send> Send for Waiter<L> where KeyOf<L>: Send {}
 
 // SAFETY: [wait-list.state] a shared waiter gives out its holder and one atomic, nothing else.
-unsafe impl<L: Holds + Sync> Sync for Waiter<L> where <L::Kind as Kind>::Key: Send {}
+unsafe impl<L: Holds + Sync> Sync for Waiter<L> where KeyOf<L>: Send {}
 
 impl<L: Holds> Waiter<L> {
     /// A waiter that does not wait yet.
     #[must_use]
-    pub fn new(holder: L, key: <L::Kind as Kind>::Key) -> Self {
+    pub fn new(holder: L, key: KeyOf<L>) -> Self {
         Self {
             holder,
             watch: Cell::new(None),
@@ -112,7 +118,7 @@ impl<L: Holds> Waiter<L> {
     pub fn poll_wait<R>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        mut look: impl FnMut(&mut Queue<'_, L::Kind>, &mut <L::Kind as Kind>::Key, Why) -> Option<R>,
+        mut look: impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
     ) -> Poll<R> {
         let this = self.as_ref().get_ref();
         let who = Who::of(cx.waker());
@@ -120,17 +126,19 @@ impl<L: Holds> Waiter<L> {
         // Whatever waker is to be dropped ends up here, and is dropped without the lock.
         let mut spare = this.node.value().is_idle().then(|| cx.waker().clone());
         loop {
-            let mut queue = this.holder.list().lock();
-            // SAFETY: [wait-list.node] it is our own node, and the lock is held until `queue` goes.
-            let node = unsafe { Held::new(NonNull::from(&this.node)) };
-            let turn = Turn {
-                node,
-                who,
-                waker: cx.waker(),
-                spare: &mut spare,
+            let verdict = {
+                let mut queue = this.holder.list().lock();
+                // SAFETY: [wait-list.node] it is our own node, and the lock is held until `queue`
+                // goes.
+                let node = unsafe { Held::new(NonNull::from(&this.node)) };
+                let turn = Turn {
+                    node,
+                    who,
+                    waker: cx.waker(),
+                    spare: &mut spare,
+                };
+                turn.take(&mut queue, &mut look)
             };
-            let verdict = turn.take(&mut queue, &mut look);
-            drop(queue);
             match verdict {
                 Verdict::Done(result) => {
                     drop(this.watch.take());
@@ -152,8 +160,8 @@ impl<L: Holds> Waiter<L> {
         let watch = match (watch, who) {
             (Some(watch), Who::Task(task)) if watch.is_of(task) => Some(watch),
             (_, Who::Task(task)) => {
-                // SAFETY: [wait-list.node] the waiter is pinned, `leave` or the end of the wait drops
-                // the watch first, and the holder keeps the list where it is.
+                // SAFETY: [wait-list.node] the waiter is pinned, the watch is dropped by `leave` or
+                // at the end of the wait, and the holder keeps the list where it is.
                 Some(unsafe { Watch::new(task, NonNull::from(list), NonNull::from(&self.node)) })
             }
             (_, Who::Foreign(..)) => None,

@@ -113,7 +113,7 @@ fn release_of_all_racing_a_drop_reaches_the_others() {
     });
 }
 
-// WITNESS: wait-list.released
+// WITNESS: wait-list.released, wait-list.state
 #[test]
 fn released_waiter_is_left_alone() {
     loom::model(|| {
