@@ -18,5 +18,5 @@ mod store;
 mod wheel;
 
 pub use self::geometry::TICK_NS;
-pub use self::store::{Slab, Stamp, Store};
+pub use self::store::{Place, Slab, Store};
 pub use self::wheel::{Progress, Wheel};

@@ -33,10 +33,11 @@ fn past_and_present_deadlines_fire_at_once() {
 
 #[test]
 fn the_end_of_time_fires_only_when_the_clock_saturates() {
-    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos::MAX, Nanos(u64::MAX - 1)]);
+    let last_tick = Nanos(u64::MAX - (TICK_NS - 1));
+    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos::MAX, Nanos(u64::MAX - 1), last_tick]);
     assert!(fired(&mut wheel, Nanos(u64::MAX - 1)).is_empty());
     assert_eq!(wheel.next(), Some(Nanos::MAX));
-    assert_eq!(fired(&mut wheel, Nanos::MAX).len(), 2);
+    assert_eq!(fired(&mut wheel, Nanos::MAX).len(), 3);
 }
 
 // WITNESS: wheel.never-early
