@@ -62,7 +62,8 @@ pub enum Progress {
 /// # Guarantees
 ///
 /// - Never early; late by less than one tick ([`TICK_NS`](crate::TICK_NS)) at the `now` that it
-///   is shown. Entries fire in the order of their ticks; within a tick, in no promised order.
+///   is shown. Entries fire in the order of their ticks, those that were overdue when inserted
+///   first; within a tick, in no promised order.
 /// - Any 64-bit time works as a start, any deadline is accepted: one that has passed fires at the
 ///   next [`advance`](Self::advance), [`Nanos::MAX`] when the clock saturates.
 /// - A clock that jumps forward fires the backlog in pieces of the caller's size. While it is

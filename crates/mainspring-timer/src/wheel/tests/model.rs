@@ -141,9 +141,11 @@ impl Pair {
 
     /// One call of `advance`, checked entry by entry.
     pub(super) fn piece(&mut self, now: Nanos, limit: usize, reaction: Reaction) -> Progress {
-        let truth = &mut self.truth;
-        let mut last = None;
-        let mut reacted = false;
+        let (truth, shown) = (&mut self.truth, self.shown);
+        // What had passed when it was inserted fires first, in no order of deadlines.
+        let mut last = self.shown;
+        let mut pending = Some(reaction).filter(|then| !matches!(then, Reaction::Nothing));
+        let has_reaction = pending.is_some();
         let mut fired = 0;
         self.wheel.store_mut().touched.clear();
         let progress = self.wheel.advance(now, limit, |wheel, id| {
@@ -155,22 +157,17 @@ impl Pair {
                 truth.remove(&key).is_some(),
                 "fired what was not in the model"
             );
-            if !reacted {
-                assert!(last <= Some(key.0), "out of order");
-            }
-            last = Some(key.0);
-            if !std::mem::replace(&mut reacted, true) {
-                react(wheel, truth, now, reaction);
+            let order = key.0.max(shown);
+            assert!(has_reaction || last <= order, "out of order");
+            last = order;
+            if let Some(then) = pending.take() {
+                react(wheel, truth, now, then);
             }
         });
         assert!(fired <= limit, "wheel.bounded");
-        let spared = match reaction {
-            Reaction::Nothing => 0,
-            _ => 1,
-        };
         let touched = self.wheel.store().touched.len();
         assert!(
-            touched <= limit + spared,
+            touched <= limit + usize::from(has_reaction),
             "{touched} entries touched under a limit of {limit}"
         );
         self.shown = self.shown.max(now);

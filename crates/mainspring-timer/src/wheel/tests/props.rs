@@ -100,7 +100,7 @@ proptest! {
     fn any_schedule_fires_like_the_sorted_model(
         base in base(),
         ops in prop::collection::vec(op(), 1..80),
-        limit in 1usize..9,
+        limit in 1usize..24,
     ) {
         let mut pair = Pair::new(Nanos(base));
         for op in ops {
