@@ -12,11 +12,19 @@
 //! The wheel counts in ticks of 65 536 ns ([`TICK_NS`]). A deadline is rounded up to a tick: an
 //! entry never fires early, and at most one tick late.
 
+pub mod clock;
+mod driver;
+mod entries;
 mod geometry;
 mod level;
+mod shard;
 mod store;
+mod turn;
 mod wheel;
 
+pub use self::driver::TimerDriver;
 pub use self::geometry::TICK_NS;
 pub use self::store::{Place, Slab, Store};
 pub use self::wheel::{Progress, Wheel};
+pub use mainspring_core::Heap;
+pub use mainspring_core::time::{Sleep, sleep, sleep_until};

@@ -65,6 +65,8 @@ pub trait Store {
 
     /// Notes when `id` is due: what [`Wheel::insert`](crate::Wheel::insert) was given.
     fn set_deadline(&mut self, id: Self::Id, deadline: Nanos);
+    /// Gives `id`, which has no neighbours yet, both of them.
+    fn set_neighbours(&mut self, id: Self::Id, prev: Self::Id, next: Self::Id);
     /// Makes `prev` the entry before `id`.
     fn set_prev(&mut self, id: Self::Id, prev: Self::Id);
     /// Makes `next` the entry after `id`.
@@ -231,6 +233,13 @@ impl<T> Store for Slab<T> {
     #[inline]
     fn deadline(&self, id: u32) -> Nanos {
         self.nodes[id as usize].deadline
+    }
+
+    #[inline]
+    fn set_neighbours(&mut self, id: u32, prev: u32, next: u32) {
+        let node = &mut self.nodes[id as usize];
+        node.prev = prev;
+        node.next = next;
     }
 
     #[inline]

@@ -198,6 +198,17 @@ impl<S: Store> Wheel<S> {
         self.pop_from(list)
     }
 
+    /// Makes an empty wheel stand at `now`, also if that is earlier than a time it was shown: for a
+    /// wheel that is used again under another clock.
+    ///
+    /// # Panics
+    ///
+    /// If the wheel is not empty.
+    pub fn restart(&mut self, now: Nanos) {
+        assert!(self.is_empty(), "a wheel with entries keeps its time");
+        self.cursor = Tick::reached(now);
+    }
+
     /// A lower bound of the moment at which [`advance`](Self::advance) has something to do.
     ///
     /// It is exact for what is due within the next 16 ms. Farther away it is the start of the
@@ -354,14 +365,12 @@ impl<S: Store> Wheel<S> {
         self.store.set_place(id, list.place());
         self.len += 1;
         let Some(first) = self.first(list) else {
-            self.store.set_prev(id, id);
-            self.store.set_next(id, id);
+            self.store.set_neighbours(id, id, id);
             self.set_first(list, Some(id));
             return;
         };
         let last = self.store.prev(first);
-        self.store.set_prev(id, last);
-        self.store.set_next(id, first);
+        self.store.set_neighbours(id, last, first);
         self.store.set_next(last, id);
         self.store.set_prev(first, id);
     }
@@ -375,9 +384,9 @@ impl<S: Store> Wheel<S> {
             list.place(),
             "wheel.one-place: {id:?} is in another list"
         );
+        let (prev, next) = (self.store.prev(id), self.store.next(id));
         self.store.set_place(id, Place::NONE);
         self.len -= 1;
-        let (prev, next) = (self.store.prev(id), self.store.next(id));
         if next != id {
             self.store.set_next(prev, next);
             self.store.set_prev(next, prev);

@@ -41,6 +41,10 @@ impl Store for Watched {
         self.slab.deadline(id)
     }
 
+    fn set_neighbours(&mut self, id: u32, prev: u32, next: u32) {
+        self.slab.set_neighbours(id, prev, next);
+    }
+
     fn set_prev(&mut self, id: u32, prev: u32) {
         self.slab.set_prev(id, prev);
     }

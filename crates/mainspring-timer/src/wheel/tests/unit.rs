@@ -103,6 +103,16 @@ fn open_slot_emptied_by_removal_keeps_what_it_has_moved() {
 }
 
 #[test]
+fn restarted_wheel_fires_by_the_new_clock() {
+    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos(1 << 50)]);
+    assert_eq!(fired(&mut wheel, Nanos(1 << 60)).len(), 1);
+    wheel.restart(Nanos(5));
+    let id = wheel.store_mut().add(Nanos(7));
+    wheel.insert(Nanos(7), id);
+    assert_eq!(fired(&mut wheel, Nanos(TICK_NS)), [Nanos(7)]);
+}
+
+#[test]
 fn pop_empties_the_wheel_whatever_the_deadlines() {
     let mut wheel = wheel_of(Nanos(7), &[Nanos(0), Nanos(9), Nanos(1 << 30), Nanos::MAX]);
     let mut count = 0;
