@@ -74,8 +74,11 @@ struct Virtual {
 
 enum Mode {
     Frozen(Nanos),
-    /// The real time plus this.
-    Running(Duration),
+    /// It stood at `from` when the real time was `since`.
+    Running {
+        from: Nanos,
+        since: Nanos,
+    },
 }
 
 struct VirtualClock {
@@ -92,7 +95,7 @@ impl Mode {
     fn now(&self) -> Nanos {
         match *self {
             Self::Frozen(now) => now,
-            Self::Running(ahead) => SystemClock.now().saturating_add(ahead),
+            Self::Running { from, since } => from.saturating_add(SystemClock.now().since(since)),
         }
     }
 }
@@ -100,13 +103,17 @@ impl Mode {
 impl VirtualClock {
     fn freeze(&self) {
         let mut mode = self.mode.lock();
-        *mode = Mode::Frozen(mode.now());
+        let now = mode.now();
+        *mode = Mode::Frozen(now);
     }
 
     fn thaw(&self) {
         let mut mode = self.mode.lock();
         let now = mode.now();
-        *mode = Mode::Running(now.since(SystemClock.now()));
+        *mode = Mode::Running {
+            from: now,
+            since: SystemClock.now(),
+        };
         debug_assert!(mode.now() >= now, "clock.forward: went back at a resume");
     }
 
@@ -164,8 +171,7 @@ pub fn pause() -> Result<(), NoDriver> {
 
 /// Lets this thread's clock run again, from the time at which it stands. Does nothing if it runs.
 ///
-/// The clock stays ahead of the real one by what it was moved, until the driver of this thread is
-/// gone.
+/// The clock keeps its distance from the real one until the driver of this thread is gone.
 pub fn resume() {
     THREAD.with(|thread| {
         if let Some(paused) = &thread.borrow().clock {
