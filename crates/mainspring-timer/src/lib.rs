@@ -12,11 +12,25 @@
 //! The wheel counts in ticks of 65 536 ns ([`TICK_NS`]). A deadline is rounded up to a tick: an
 //! entry never fires early, and at most one tick late.
 
+pub mod clock;
+mod delay_queue;
+mod driver;
+mod entries;
 mod geometry;
+mod interval;
 mod level;
+mod shard;
 mod store;
+mod timeout;
+mod turn;
 mod wheel;
 
+pub use self::delay_queue::{DelayQueue, Expired, Key};
+pub use self::driver::TimerDriver;
 pub use self::geometry::TICK_NS;
-pub use self::store::{Slab, Stamp, Store};
+pub use self::interval::{Interval, MissedTick, interval, interval_at};
+pub use self::store::{Place, Slab, Store};
+pub use self::timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use self::wheel::{Progress, Wheel};
+pub use mainspring_core::Heap;
+pub use mainspring_core::time::{Sleep, sleep, sleep_until};

@@ -9,95 +9,70 @@
 //! A wheel over pointers alone: its property tests and its users would need `unsafe`. A wheel
 //! over a table alone: one more allocation and one more indirection for every sleep.
 
+use mainspring_core::time::Nanos;
 use std::fmt;
 
-/// Where an entry stands in its wheel: the tick it is due at and the slot it is linked into.
+/// Which list of its wheel an entry is in.
 ///
 /// A store keeps one for each entry and never looks into it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Stamp(u64);
+pub struct Place(u16);
 
-impl Stamp {
-    /// Not in a wheel: what a new entry starts with.
-    pub const UNLINKED: Self = Self(0xFFFF);
+impl Place {
+    /// In no list: what a new entry starts with.
+    pub const NONE: Self = Self(0);
 
-    /// Both halves in one word: a tick has 48 bits, a slot's number far fewer than 16.
-    #[inline]
-    pub(crate) fn new(tick: u64, list: u16) -> Self {
-        Self(tick << 16 | u64::from(list))
-    }
-
-    /// Whether the entry is in a wheel.
+    /// The place as a number below 2^16, for a store that keeps it in memory of its own kind.
     #[inline]
     #[must_use]
-    pub fn is_linked(self) -> bool {
-        self.0 & 0xFFFF != 0xFFFF
-    }
-
-    /// The stamp as one word, for a store that keeps it in memory it shares with others.
-    #[inline]
-    #[must_use]
-    pub fn into_bits(self) -> u64 {
+    pub const fn into_bits(self) -> u16 {
         self.0
     }
 
-    /// The stamp that [`into_bits`](Self::into_bits) gave.
+    /// The place that [`into_bits`](Self::into_bits) gave.
     #[inline]
     #[must_use]
-    pub fn from_bits(bits: u64) -> Self {
+    pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
-
-    #[inline]
-    pub(crate) fn tick(self) -> u64 {
-        self.0 >> 16
-    }
-
-    #[inline]
-    pub(crate) fn list(self) -> u16 {
-        self.0 as u16
-    }
 }
 
-impl fmt::Debug for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.is_linked() {
-            return f.write_str("Stamp(unlinked)");
-        }
-        f.debug_struct("Stamp")
-            .field("tick", &self.tick())
-            .field("list", &self.list())
-            .finish()
-    }
-}
-
-/// Memory for the links of a wheel's entries: two neighbours and a [`Stamp`] each.
+/// Memory for a wheel's entries: a deadline, two neighbours and a [`Place`] each.
 ///
 /// Implement it to put entries where they already live; use [`Slab`] otherwise.
 ///
 /// # Contract
 ///
-/// What was set is returned, for each entry apart, as long as the entry is in a wheel. The wheel
-/// asks for the neighbours only of entries that it has linked, and it touches only entries that
-/// were given to it.
+/// What was set is returned, for each entry apart, as long as the entry is in a wheel. One thing
+/// may change meanwhile: the deadline may become later. The old place of the entry honours that
+/// when it comes up, so extending costs the wheel nothing.
+///
+/// The wheel asks for the neighbours only of entries that it has linked, and touches only entries
+/// that were given to it.
 pub trait Store {
     /// The name of an entry: an index or a pointer.
     type Id: Copy + PartialEq + fmt::Debug;
 
+    /// When `id` is due.
+    fn deadline(&self, id: Self::Id) -> Nanos;
     /// The entry before `id`.
     fn prev(&self, id: Self::Id) -> Self::Id;
     /// The entry after `id`.
     fn next(&self, id: Self::Id) -> Self::Id;
-    /// Where `id` stands.
-    fn stamp(&self, id: Self::Id) -> Stamp;
+    /// The list that `id` is in.
+    fn place(&self, id: Self::Id) -> Place;
 
+    /// Notes when `id` is due: what [`Wheel::insert`](crate::Wheel::insert) was given.
+    fn set_deadline(&mut self, id: Self::Id, deadline: Nanos);
+    /// Gives `id`, which has no neighbours yet, both of them.
+    fn set_neighbours(&mut self, id: Self::Id, prev: Self::Id, next: Self::Id);
     /// Makes `prev` the entry before `id`.
     fn set_prev(&mut self, id: Self::Id, prev: Self::Id);
     /// Makes `next` the entry after `id`.
     fn set_next(&mut self, id: Self::Id, next: Self::Id);
-    /// Notes where `id` stands.
-    fn set_stamp(&mut self, id: Self::Id, stamp: Stamp);
+    /// Notes the list that `id` is in.
+    fn set_place(&mut self, id: Self::Id, place: Place);
 }
 
 /// A table of entries, each with a value, named by `u32` indices that are used again.
@@ -128,9 +103,10 @@ pub struct Slab<T> {
 
 #[derive(Clone)]
 struct Node<T> {
+    deadline: Nanos,
     prev: u32,
     next: u32,
-    stamp: Stamp,
+    place: Place,
     value: Option<T>,
 }
 
@@ -155,9 +131,10 @@ impl<T> Slab<T> {
     /// With 2^32 − 1 values in the table, and if memory runs out.
     pub fn add(&mut self, value: T) -> u32 {
         let node = Node {
+            deadline: Nanos::ZERO,
             prev: NONE,
             next: NONE,
-            stamp: Stamp::UNLINKED,
+            place: Place::NONE,
             value: Some(value),
         };
         let id = match self.free {
@@ -188,7 +165,7 @@ impl<T> Slab<T> {
     pub fn take(&mut self, id: u32) -> Option<T> {
         let free = self.free.unwrap_or(NONE);
         let node = self.nodes.get_mut(id as usize)?;
-        assert!(!node.stamp.is_linked(), "the entry is still in a wheel");
+        assert!(node.place == Place::NONE, "the entry is still in a wheel");
         let value = node.value.take()?;
         node.next = free;
         self.free = Some(id);
@@ -249,8 +226,20 @@ impl<T> Store for Slab<T> {
     }
 
     #[inline]
-    fn stamp(&self, id: u32) -> Stamp {
-        self.nodes[id as usize].stamp
+    fn place(&self, id: u32) -> Place {
+        self.nodes[id as usize].place
+    }
+
+    #[inline]
+    fn deadline(&self, id: u32) -> Nanos {
+        self.nodes[id as usize].deadline
+    }
+
+    #[inline]
+    fn set_neighbours(&mut self, id: u32, prev: u32, next: u32) {
+        let node = &mut self.nodes[id as usize];
+        node.prev = prev;
+        node.next = next;
     }
 
     #[inline]
@@ -264,8 +253,13 @@ impl<T> Store for Slab<T> {
     }
 
     #[inline]
-    fn set_stamp(&mut self, id: u32, stamp: Stamp) {
-        self.nodes[id as usize].stamp = stamp;
+    fn set_place(&mut self, id: u32, place: Place) {
+        self.nodes[id as usize].place = place;
+    }
+
+    #[inline]
+    fn set_deadline(&mut self, id: u32, deadline: Nanos) {
+        self.nodes[id as usize].deadline = deadline;
     }
 }
 

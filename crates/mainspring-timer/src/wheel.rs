@@ -13,10 +13,10 @@
 //! so that an entry inserted meanwhile finds a place that has not been passed.
 //!
 //! ```text
-//!   insert ──▶ due list                              (its tick has come)
-//!          └─▶ slot ──▶ open slot ─┬─▶ fire          (its tick is the slot's first)
-//!                 ▲                └─▶ lower level   (counts against the limit)
-//!                 └────────────────────────┘
+//!   insert ──▶ due list ────────────┬─▶ fire          (its tick has come)
+//!          └─▶ slot ──▶ open slot ──┤
+//!                ▲                  └─▶ another slot  (its tick is later)
+//!                └───────────────────────────┘
 //! ```
 //!
 //! # Invariants
@@ -27,7 +27,7 @@
 //!   one tick before `now` has fired.
 //! - **wheel.above-cursor** — outside the due list, every entry is due after the cursor, and the
 //!   slots of a level that are occupied lie above the cursor's own byte.
-//! - **wheel.one-place** — an entry is in at most one list, the one its stamp names.
+//! - **wheel.one-place** — an entry is in at most one list, the one its place names.
 //!
 //! # Rejected
 //!
@@ -40,7 +40,7 @@
 
 use crate::geometry::{LEVELS, SLOTS, Spot, Tick};
 use crate::level::Level;
-use crate::store::{Stamp, Store};
+use crate::store::{Place, Store};
 use mainspring_core::time::Nanos;
 use std::fmt;
 
@@ -62,7 +62,8 @@ pub enum Progress {
 /// # Guarantees
 ///
 /// - Never early; late by less than one tick ([`TICK_NS`](crate::TICK_NS)) at the `now` that it
-///   is shown. Entries fire in the order of their ticks; within a tick, in no promised order.
+///   is shown. Entries fire in the order of their ticks, those that were overdue when inserted
+///   first; within a tick, in no promised order.
 /// - Any 64-bit time works as a start, any deadline is accepted: one that has passed fires at the
 ///   next [`advance`](Self::advance), [`Nanos::MAX`] when the clock saturates.
 /// - A clock that jumps forward fires the backlog in pieces of the caller's size. While it is
@@ -116,23 +117,26 @@ enum List {
 impl List {
     const DUE: u16 = (LEVELS * SLOTS) as u16;
 
+    /// Numbers count from one: zero is [`Place::NONE`].
     #[inline]
-    fn number(self) -> u16 {
-        match self {
+    fn place(self) -> Place {
+        let number = match self {
             Self::Due => Self::DUE,
             Self::Slot(spot) => u16::from(spot.level) << 8 | u16::from(spot.slot),
-        }
+        };
+        Place::from_bits(number + 1)
     }
 
     #[inline]
-    fn numbered(number: u16) -> Self {
+    fn at(place: Place) -> Option<Self> {
+        let number = place.into_bits().checked_sub(1)?;
         if number == Self::DUE {
-            return Self::Due;
+            return Some(Self::Due);
         }
-        Self::Slot(Spot {
+        Some(Self::Slot(Spot {
             level: (number >> 8) as u8,
             slot: number as u8,
-        })
+        }))
     }
 }
 
@@ -152,22 +156,25 @@ impl<S: Store> Wheel<S> {
 
     /// Adds an entry. O(1), allocates nothing.
     ///
+    /// To move an entry to a later deadline, it is enough to make its store say so.
+    ///
     /// # Panics
     ///
     /// If the entry is in a wheel already.
     #[inline]
     pub fn insert(&mut self, deadline: Nanos, id: S::Id) {
         assert!(
-            !self.store.stamp(id).is_linked(),
+            self.store.place(id) == Place::NONE,
             "the entry is in a wheel already"
         );
+        self.store.set_deadline(id, deadline);
         let tick = Tick::due(deadline);
         let list = if tick <= self.cursor {
             List::Due
         } else {
             List::Slot(Spot::of(self.cursor, tick))
         };
-        self.link(list, tick, id);
+        self.link(list, id);
     }
 
     /// Takes an entry out. `false` if it is not in the wheel. O(1).
@@ -175,11 +182,11 @@ impl<S: Store> Wheel<S> {
     /// An id that belongs to another wheel spoils both.
     #[inline]
     pub fn remove(&mut self, id: S::Id) -> bool {
-        let stamp = self.store.stamp(id);
-        if stamp.is_linked() {
-            self.unlink(List::numbered(stamp.list()), id);
-        }
-        stamp.is_linked()
+        let Some(list) = List::at(self.store.place(id)) else {
+            return false;
+        };
+        self.unlink(list, id);
+        true
     }
 
     /// Takes out any one entry, due or not: what a shutdown empties the wheel with. O(1).
@@ -189,6 +196,17 @@ impl<S: Store> Wheel<S> {
             .map(|_| List::Due)
             .or_else(|| self.first_slot().map(List::Slot))?;
         self.pop_from(list)
+    }
+
+    /// Makes an empty wheel stand at `now`, also if that is earlier than a time it was shown: for a
+    /// wheel that is used again under another clock.
+    ///
+    /// # Panics
+    ///
+    /// If the wheel is not empty.
+    pub fn restart(&mut self, now: Nanos) {
+        assert!(self.is_empty(), "a wheel with entries keeps its time");
+        self.cursor = Tick::reached(now);
     }
 
     /// A lower bound of the moment at which [`advance`](Self::advance) has something to do.
@@ -227,7 +245,7 @@ impl<S: Store> Wheel<S> {
             let Some(id) = self.first(list) else {
                 return Progress::Done;
             };
-            let tick = Tick(self.store.stamp(id).tick());
+            let tick = Tick::due(self.store.deadline(id));
             self.unlink(list, id);
             if tick <= start {
                 debug_assert!(
@@ -236,7 +254,7 @@ impl<S: Store> Wheel<S> {
                 );
                 fire(self, id);
             } else {
-                self.link(List::Slot(Spot::of(start, tick)), tick, id);
+                self.link(List::Slot(Spot::of(start, tick)), id);
             }
         }
         match self.ready(reached) {
@@ -343,18 +361,16 @@ impl<S: Store> Wheel<S> {
 
     /// Appends an entry to a list.
     #[inline]
-    fn link(&mut self, list: List, tick: Tick, id: S::Id) {
-        self.store.set_stamp(id, Stamp::new(tick.0, list.number()));
+    fn link(&mut self, list: List, id: S::Id) {
+        self.store.set_place(id, list.place());
         self.len += 1;
         let Some(first) = self.first(list) else {
-            self.store.set_prev(id, id);
-            self.store.set_next(id, id);
+            self.store.set_neighbours(id, id, id);
             self.set_first(list, Some(id));
             return;
         };
         let last = self.store.prev(first);
-        self.store.set_prev(id, last);
-        self.store.set_next(id, first);
+        self.store.set_neighbours(id, last, first);
         self.store.set_next(last, id);
         self.store.set_prev(first, id);
     }
@@ -364,13 +380,13 @@ impl<S: Store> Wheel<S> {
     #[inline]
     fn unlink(&mut self, list: List, id: S::Id) {
         debug_assert_eq!(
-            self.store.stamp(id).list(),
-            list.number(),
+            self.store.place(id),
+            list.place(),
             "wheel.one-place: {id:?} is in another list"
         );
-        self.store.set_stamp(id, Stamp::UNLINKED);
-        self.len -= 1;
         let (prev, next) = (self.store.prev(id), self.store.next(id));
+        self.store.set_place(id, Place::NONE);
+        self.len -= 1;
         if next != id {
             self.store.set_next(prev, next);
             self.store.set_prev(next, prev);

@@ -1,13 +1,4 @@
-use super::{Slab, Stamp, Store};
-
-#[test]
-fn stamp_keeps_both_halves() {
-    let stamp = Stamp::new((1 << 48) - 1, 1536);
-    assert_eq!((stamp.tick(), stamp.list()), ((1 << 48) - 1, 1536));
-    assert!(stamp.is_linked());
-    assert_eq!(Stamp::from_bits(stamp.into_bits()), stamp);
-    assert!(!Stamp::UNLINKED.is_linked());
-}
+use super::{Place, Slab, Store};
 
 #[test]
 fn slab_uses_a_freed_index_again() {
@@ -30,6 +21,6 @@ fn slab_uses_a_freed_index_again() {
 fn slab_refuses_to_free_what_is_linked() {
     let mut slab = Slab::new();
     let id = slab.add(());
-    slab.set_stamp(id, Stamp::new(1, 1));
+    slab.set_place(id, Place::from_bits(7));
     let _ = slab.take(id);
 }

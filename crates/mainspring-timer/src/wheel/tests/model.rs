@@ -1,16 +1,18 @@
 //! The wheel beside a sorted map, and the store that watches which entries a call touches.
 
 use crate::geometry::TICK_NS;
-use crate::store::{Slab, Stamp, Store};
+use crate::store::{Place, Slab, Store};
 use crate::wheel::{Progress, Wheel};
 use mainspring_core::time::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first moment at which a deadline may fire, from the definition and in wider arithmetic.
+/// The first moment at which a deadline may fire, from the definition and in wider arithmetic. The
+/// last tick of all comes when the clock saturates.
 pub(super) fn fires_at(deadline: Nanos) -> Nanos {
     let tick = u128::from(TICK_NS);
     let up = u128::from(deadline.0).div_ceil(tick) * tick;
-    Nanos(u64::try_from(up).unwrap_or(u64::MAX))
+    let end = 1u128 << 64;
+    Nanos(if up + tick < end { up as u64 } else { u64::MAX })
 }
 
 /// A slab that notes which entries were placed or taken out.
@@ -31,8 +33,16 @@ impl Store for Watched {
         self.slab.next(id)
     }
 
-    fn stamp(&self, id: u32) -> Stamp {
-        self.slab.stamp(id)
+    fn place(&self, id: u32) -> Place {
+        self.slab.place(id)
+    }
+
+    fn deadline(&self, id: u32) -> Nanos {
+        self.slab.deadline(id)
+    }
+
+    fn set_neighbours(&mut self, id: u32, prev: u32, next: u32) {
+        self.slab.set_neighbours(id, prev, next);
     }
 
     fn set_prev(&mut self, id: u32, prev: u32) {
@@ -43,9 +53,13 @@ impl Store for Watched {
         self.slab.set_next(id, next);
     }
 
-    fn set_stamp(&mut self, id: u32, stamp: Stamp) {
+    fn set_place(&mut self, id: u32, place: Place) {
         self.touched.insert(id);
-        self.slab.set_stamp(id, stamp);
+        self.slab.set_place(id, place);
+    }
+
+    fn set_deadline(&mut self, id: u32, deadline: Nanos) {
+        self.slab.set_deadline(id, deadline);
     }
 }
 
@@ -98,6 +112,19 @@ impl Pair {
         id
     }
 
+    /// Moves an entry to a later deadline behind the wheel's back.
+    pub(super) fn extend(&mut self, rank: usize, by: u64) {
+        let Some((key, old)) = self.truth.iter().nth(rank % self.truth.len().max(1)) else {
+            return;
+        };
+        let (key, deadline) = (*key, Nanos(old.0.saturating_add(by)));
+        self.truth.remove(&key);
+        self.truth.insert((fires_at(deadline), key.1), deadline);
+        let slab = &mut self.wheel.store_mut().slab;
+        *slab.value_mut(key.1).expect("in the model") = deadline;
+        slab.set_deadline(key.1, deadline);
+    }
+
     pub(super) fn remove(&mut self, rank: usize) {
         let Some(key) = self
             .truth
@@ -118,9 +145,11 @@ impl Pair {
 
     /// One call of `advance`, checked entry by entry.
     pub(super) fn piece(&mut self, now: Nanos, limit: usize, reaction: Reaction) -> Progress {
-        let truth = &mut self.truth;
-        let mut last = None;
-        let mut reacted = false;
+        let (truth, shown) = (&mut self.truth, self.shown);
+        // What had passed when it was inserted fires first, in no order of deadlines.
+        let mut last = self.shown;
+        let mut pending = Some(reaction).filter(|then| !matches!(then, Reaction::Nothing));
+        let has_reaction = pending.is_some();
         let mut fired = 0;
         self.wheel.store_mut().touched.clear();
         let progress = self.wheel.advance(now, limit, |wheel, id| {
@@ -132,22 +161,17 @@ impl Pair {
                 truth.remove(&key).is_some(),
                 "fired what was not in the model"
             );
-            if !reacted {
-                assert!(last <= Some(key.0), "out of order");
-            }
-            last = Some(key.0);
-            if !std::mem::replace(&mut reacted, true) {
-                react(wheel, truth, now, reaction);
+            let order = key.0.max(shown);
+            assert!(has_reaction || last <= order, "out of order");
+            last = order;
+            if let Some(then) = pending.take() {
+                react(wheel, truth, now, then);
             }
         });
         assert!(fired <= limit, "wheel.bounded");
-        let spared = match reaction {
-            Reaction::Nothing => 0,
-            _ => 1,
-        };
         let touched = self.wheel.store().touched.len();
         assert!(
-            touched <= limit + spared,
+            touched <= limit + usize::from(has_reaction),
             "{touched} entries touched under a limit of {limit}"
         );
         self.shown = self.shown.max(now);

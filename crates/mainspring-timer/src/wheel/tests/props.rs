@@ -12,6 +12,7 @@ enum Op {
     /// At this absolute time.
     InsertAt(u64),
     Remove(usize),
+    Extend(usize, u64),
     Forward(u64, Reaction),
     /// One bounded piece only, so that what follows meets an open slot.
     Piece(u64, Reaction),
@@ -57,6 +58,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => span().prop_map(Op::InsertPast),
         1 => any::<u64>().prop_map(Op::InsertAt),
         2 => any::<usize>().prop_map(Op::Remove),
+        2 => (any::<usize>(), span()).prop_map(|(rank, by)| Op::Extend(rank, by)),
         2 => (span(), reaction()).prop_map(|(by, then)| Op::Forward(by, then)),
         2 => (span(), reaction()).prop_map(|(by, then)| Op::Piece(by, then)),
         1 => span().prop_map(Op::Back),
@@ -71,6 +73,7 @@ fn apply(pair: &mut Pair, op: Op, limit: usize) {
         Op::InsertPast(before) => drop(pair.insert(Nanos(shown.saturating_sub(before)))),
         Op::InsertAt(deadline) => drop(pair.insert(Nanos(deadline))),
         Op::Remove(rank) => pair.remove(rank),
+        Op::Extend(rank, by) => pair.extend(rank, by),
         Op::Forward(by, then) => {
             pair.advance(Nanos(shown.saturating_add(by)), limit, then);
         }
@@ -97,7 +100,7 @@ proptest! {
     fn any_schedule_fires_like_the_sorted_model(
         base in base(),
         ops in prop::collection::vec(op(), 1..80),
-        limit in 1usize..9,
+        limit in 1usize..24,
     ) {
         let mut pair = Pair::new(Nanos(base));
         for op in ops {
@@ -121,6 +124,11 @@ proptest! {
             prop_assert!(wakes <= 6, "{} wakes", wakes);
         }
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn backlog_of_any_jump_comes_in_pieces(

@@ -33,10 +33,11 @@ fn past_and_present_deadlines_fire_at_once() {
 
 #[test]
 fn the_end_of_time_fires_only_when_the_clock_saturates() {
-    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos::MAX, Nanos(u64::MAX - 1)]);
+    let last_tick = Nanos(u64::MAX - (TICK_NS - 1));
+    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos::MAX, Nanos(u64::MAX - 1), last_tick]);
     assert!(fired(&mut wheel, Nanos(u64::MAX - 1)).is_empty());
     assert_eq!(wheel.next(), Some(Nanos::MAX));
-    assert_eq!(fired(&mut wheel, Nanos::MAX).len(), 2);
+    assert_eq!(fired(&mut wheel, Nanos::MAX).len(), 3);
 }
 
 // WITNESS: wheel.never-early
@@ -99,6 +100,16 @@ fn open_slot_emptied_by_removal_keeps_what_it_has_moved() {
     assert_eq!(fired(&mut wheel, now), [Nanos(slot + 1)]);
     assert_eq!(wheel.next(), Some(Nanos(slot + 3 * TICK_NS)));
     assert_eq!(fired(&mut wheel, Nanos(slot + 3 * TICK_NS)).len(), 1);
+}
+
+#[test]
+fn restarted_wheel_fires_by_the_new_clock() {
+    let mut wheel = wheel_of(Nanos::ZERO, &[Nanos(1 << 50)]);
+    assert_eq!(fired(&mut wheel, Nanos(1 << 60)).len(), 1);
+    wheel.restart(Nanos(5));
+    let id = wheel.store_mut().add(Nanos(7));
+    wheel.insert(Nanos(7), id);
+    assert_eq!(fired(&mut wheel, Nanos(TICK_NS)), [Nanos(7)]);
 }
 
 #[test]
