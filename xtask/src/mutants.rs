@@ -173,8 +173,9 @@ fn red_test(
         return Ok(None);
     }
     let mut command = (ctx.cargo("test").dir(&workshop.root))
-        .args(["--locked", "--no-run", "-p", &package.name])
-        .env("CARGO_TARGET_DIR", &workshop.tests);
+        .args(["--locked", "--no-run", "--quiet", "-p", &package.name])
+        .env("CARGO_TARGET_DIR", &workshop.tests)
+        .quiet();
     let binaries: BTreeSet<_> = witnesses.iter().map(|witness| &witness.binary).collect();
     for binary in binaries {
         command = match binary {

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
     pub(crate) target: PathBuf,
+    /// Whether it is built again and again with one line changed.
+    pub(crate) is_incremental: bool,
 }
 
 impl Place {
@@ -23,6 +25,7 @@ impl Place {
         Self {
             root: ctx.root.clone(),
             target: ctx.target("loom"),
+            is_incremental: false,
         }
     }
 }
@@ -87,11 +90,15 @@ pub(crate) fn check_environment() -> Result<(), String> {
 
 /// Builds the models of a package.
 pub(crate) fn build(ctx: &Context, place: &Place, package: &Package) -> Result<Vec<Model>, String> {
-    let command = (ctx.cargo("test").dir(&place.root))
+    let mut command = (ctx.cargo("test").dir(&place.root))
         .args(["--locked", "--no-run", "--lib", "--profile", "model"])
         .args(["--features", "loom", "-p", &package.name])
         .env("RUSTFLAGS", "--cfg mainspring_loom")
         .env("CARGO_TARGET_DIR", &place.target);
+    if place.is_incremental {
+        let incremental = command.env("CARGO_PROFILE_MODEL_INCREMENTAL", "true");
+        command = incremental.arg("--quiet").quiet();
+    }
     let binaries = runner::build(command, std::slice::from_ref(package))?;
     let mut models = Vec::new();
     for binary in &binaries {

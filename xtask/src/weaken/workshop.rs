@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::loom::Place;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The copy.
@@ -20,22 +20,55 @@ pub(crate) struct Workshop {
     /// Where ordinary tests are built.
     pub(crate) tests: PathBuf,
     /// Holds the binaries that are kept while their sources change.
-    pub(crate) kept: PathBuf,
+    kept: PathBuf,
+    _lock: Lock,
+}
+
+/// Says that somebody is at work here. Dropping it says that nobody is.
+#[derive(Debug)]
+struct Lock(PathBuf);
+
+impl Lock {
+    /// Takes the lock, or says who has it. One whose process is gone is taken over: a run that was
+    /// killed leaves it behind.
+    fn take(path: PathBuf) -> Result<Self, String> {
+        let holder = fs::read_to_string(&path).unwrap_or_default();
+        let is_alive = !holder.is_empty() && Path::new("/proc").join(&holder).exists();
+        if is_alive {
+            return Err(format!("process {holder} is at work in {}", path.display()));
+        }
+        let _ = fs::remove_file(&path);
+        let mine = fs::File::create_new(&path);
+        let written = mine.and_then(|mut file| write!(file, "{}", std::process::id()));
+        match written {
+            Ok(()) => Ok(Self(path)),
+            Err(error) => io_error("create", &path, &error),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // One that stays behind names a process that is gone, and is taken over.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl Workshop {
     /// Brings the copy up to date with the workspace.
     pub(crate) fn open(ctx: &Context) -> Result<Self, String> {
         let base = ctx.target("weaken");
+        if let Err(error) = fs::create_dir_all(base.join("kept")) {
+            return io_error("create", &base, &error);
+        }
         let workshop = Self {
+            _lock: Lock::take(base.join("lock"))?,
             root: base.join("src"),
             models: base.join("loom"),
             tests: base.join("tests"),
             kept: base.join("kept"),
         };
-        let result =
-            fs::create_dir_all(&workshop.kept).and_then(|()| mirror(&ctx.root, &workshop.root));
-        match result {
+        match mirror(&ctx.root, &workshop.root) {
             Ok(()) => Ok(workshop),
             Err(error) => Err(format!("cannot copy the workspace: {error}")),
         }
@@ -46,6 +79,7 @@ impl Workshop {
         Place {
             root: self.root.clone(),
             target: self.models.clone(),
+            is_incremental: true,
         }
     }
 
@@ -132,7 +166,7 @@ fn mirror(from: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::mirror;
+    use super::{Lock, mirror};
     use std::fs;
 
     #[test]
@@ -157,5 +191,17 @@ mod tests {
         mirror(&from, &to).unwrap();
         assert!(!to.join("a").exists());
         fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn lock_has_one_holder_and_outlives_none() {
+        let name = format!("mainspring-lock-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let lock = Lock::take(path.clone()).unwrap();
+        assert!(Lock::take(path.clone()).is_err());
+        drop(lock);
+        fs::write(&path, "4294967295").unwrap();
+        drop(Lock::take(path.clone()).expect("its holder is gone"));
+        assert!(!path.exists());
     }
 }
