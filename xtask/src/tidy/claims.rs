@@ -164,8 +164,7 @@ fn unsafe_without_proof(file: &File, findings: &mut Vec<Finding>) {
         if !is_claim || !file.is_ident(at) || !file.is_shipped(at) {
             continue;
         }
-        let mut remarks = file.remarks(at).into_iter();
-        if !remarks.any(|comment| collect::names_claims(&comment.text, "SAFETY:")) {
+        if !collect::names_claims(&file.remarks(at), "SAFETY:") {
             let text = "say above: `// SAFETY: [id] why every clause of the contract holds`";
             findings.push(Finding::new(
                 "safety-is-a-proof",
@@ -186,8 +185,7 @@ fn ordering_without_partner(file: &File, findings: &mut Vec<Finding>) {
             let line = file.line(site.token);
             findings.push(Finding::new("ordering-two-sides", &file.path, line, text));
         };
-        let mut remarks = file.remarks(site.token).into_iter();
-        if !remarks.any(|comment| collect::names_claims(&comment.text, "ORDERING:")) {
+        if !collect::names_claims(&file.remarks(site.token), "ORDERING:") {
             let name = site.ordering;
             find(format!(
                 "{name}: say above: `// ORDERING: [id] …`, its partner, what breaks"

@@ -16,9 +16,7 @@ pub(crate) fn collect(tree: &Tree) -> Claims {
             header(file, package, &mut claims);
             assertions(file, package, &mut claims);
         }
-        for comment in file.lexed.comments.iter().filter(|c| c.doc == Doc::No) {
-            reliance(file, package, comment, &mut claims);
-        }
+        reliance(file, package, &mut claims);
         witnesses(file, package, &mut claims);
     }
     claims
@@ -36,16 +34,44 @@ fn is_id(text: &str) -> bool {
     text.contains('.') && parts.all(is_part)
 }
 
-/// The ids in the bracket after `mark`, and what is said after it.
-fn bracket<'a>(text: &'a str, mark: &str) -> Option<(Vec<&'a str>, &'a str)> {
-    let rest = text.strip_prefix(mark)?.trim_start().strip_prefix('[')?;
-    let (ids, reason) = rest.split_once(']')?;
-    Some((ids.split(',').map(str::trim).collect(), reason.trim()))
+const MARKS: [(&str, How); 2] = [("SAFETY:", How::Safety), ("ORDERING:", How::Ordering)];
+
+/// The ids in brackets after a mark, with the numbers of their lines. A mark holds until the next
+/// one or the end of the block, so that a long argument may name an edge where it comes to it.
+fn named<'a>(block: &[&'a str]) -> Vec<(usize, How, &'a str)> {
+    let mut found = Vec::new();
+    let mut mark = None;
+    for (number, line) in block.iter().enumerate() {
+        for (at, _) in line.char_indices() {
+            let rest = &line[at..];
+            if let Some((_, how)) = MARKS.iter().find(|(text, _)| rest.starts_with(text)) {
+                mark = Some(*how);
+            }
+            let list = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+            let (Some(how), Some((list, _))) = (mark, list) else {
+                continue;
+            };
+            let ids = list.split(',').map(str::trim);
+            if ids.clone().all(is_id) {
+                found.extend(ids.map(|id| (number, how, id)));
+            }
+        }
+    }
+    found
 }
 
-/// Whether a comment is `MARK: [id] reason`.
-pub(super) fn names_claims(text: &str, mark: &str) -> bool {
-    bracket(text, mark).is_some_and(|(ids, why)| ids.iter().all(|id| is_id(id)) && why.len() > 2)
+/// Whether one of the comments, or all of them together, say `MARK: [id] reason`.
+pub(super) fn names_claims(comments: &[&Comment], mark: &str) -> bool {
+    let lines = comments.iter().map(|comment| comment.text.trim());
+    let text: String = lines.flat_map(|line| [line, " "]).collect();
+    let mut marks = text.match_indices(mark);
+    marks.any(|(at, _)| {
+        let rest = text[at + mark.len()..].trim_start();
+        let bracket = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        bracket.is_some_and(|(ids, why)| {
+            ids.split(',').map(str::trim).all(is_id) && why.trim().len() > 2
+        })
+    })
 }
 
 fn header(file: &File, package: &str, claims: &mut Claims) {
@@ -137,22 +163,23 @@ fn edge(line: &str) -> Result<Option<(&str, String)>, &'static str> {
     }
 }
 
-/// SAFETY and ORDERING comments.
-fn reliance(file: &File, package: &str, comment: &Comment, claims: &mut Claims) {
-    for (mark, how) in [("SAFETY:", How::Safety), ("ORDERING:", How::Ordering)] {
-        let Some((ids, _)) = bracket(&comment.text, mark) else {
-            continue;
-        };
+/// SAFETY and ORDERING comments, block by block.
+fn reliance(file: &File, package: &str, claims: &mut Claims) {
+    let comments = file.lexed.comments.iter().filter(|c| c.doc == Doc::No);
+    let comments: Vec<&Comment> = comments.collect();
+    let goes_on = |a: &&Comment, b: &&Comment| a.alone && b.alone && b.line == a.end_line + 1;
+    for block in comments.chunk_by(goes_on) {
+        let lines: Vec<&str> = block.iter().map(|comment| comment.text.as_str()).collect();
         let tokens = file.tokens();
-        let next = tokens.partition_point(|token| token.start < comment.start);
+        let next = tokens.partition_point(|token| token.start < block[0].start);
         let is_shipped = file.is_shipped(next.min(tokens.len().saturating_sub(1)));
-        for id in ids {
+        for (number, how, id) in named(&lines) {
             claims.uses.push(Use {
                 id: id.to_owned(),
                 how: if is_shipped { how } else { How::Mention },
                 package: package.to_owned(),
                 path: file.path.clone(),
-                line: comment.line,
+                line: block[number].line,
             });
         }
     }

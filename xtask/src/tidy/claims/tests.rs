@@ -93,6 +93,17 @@ fn assertion_message_counts_as_use() {
 }
 
 #[test]
+fn long_argument_may_name_claims_as_it_goes() {
+    let code = CODE.replace(
+        "// ORDERING: [slot.publish] pairs\n// with put.\n",
+        "// Ours. ORDERING: [slot.init] a\n// value is there; [slot.publish] with put.\n",
+    );
+    assert_eq!(found(HEADER, &code, TEST), [""; 0]);
+    let code = format!("{CODE}// No mark before [slot.gone] here.\nfn f() {{}}\n");
+    assert_eq!(found(HEADER, &code, TEST), [""; 0]);
+}
+
+#[test]
 fn edge_with_one_end_is_found() {
     let code = CODE.replace(
         "// ORDERING: [slot.publish] pairs\n",
