@@ -175,6 +175,11 @@ fn role(path: &str) -> Role {
     }
 }
 
+/// Whether a folder holds build output: cargo marks it, wherever it was told to put it.
+pub(crate) fn is_output(dir: &Path) -> bool {
+    dir.ends_with("target") || dir.join("CACHEDIR.TAG").exists()
+}
+
 /// All files of the workspace that somebody may have an opinion about, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
@@ -201,7 +206,7 @@ impl Tree {
             let path = format!("{below}{name}");
             if entry.file_type()?.is_dir() {
                 let is_hidden = name.starts_with('.') && name != ".ci" && name != ".cargo";
-                if name != "target" && !is_hidden {
+                if !is_output(&entry.path()) && !is_hidden {
                     self.walk(&entry.path(), &format!("{path}/"))?;
                 }
             } else if READ.iter().any(|ending| path.ends_with(ending)) {

@@ -5,6 +5,7 @@
 
 use crate::context::Context;
 use crate::loom::Place;
+use crate::tidy::source::is_output;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
@@ -136,7 +137,7 @@ fn mirror(from: &Path, to: &Path) -> io::Result<()> {
         let kind = entry.file_type()?;
         let text = name.to_string_lossy();
         let is_hidden = text.starts_with('.') && text != ".cargo";
-        if text == "target" || kind.is_dir() && is_hidden {
+        if kind.is_dir() && (is_hidden || is_output(&entry.path())) {
             continue;
         }
         let copy = to.join(&name);
@@ -175,12 +176,16 @@ mod tests {
         let (from, to) = (base.join("from"), base.join("to"));
         fs::create_dir_all(from.join("a/target")).unwrap();
         fs::create_dir_all(from.join(".git")).unwrap();
+        fs::create_dir_all(from.join("out")).unwrap();
+        fs::write(from.join("out/CACHEDIR.TAG"), "Signature").unwrap();
         fs::write(from.join("a/x.rs"), "1").unwrap();
         fs::write(from.join("a/target/y"), "1").unwrap();
         fs::write(from.join(".git/z"), "1").unwrap();
         mirror(&from, &to).unwrap();
         assert_eq!(fs::read_to_string(to.join("a/x.rs")).unwrap(), "1");
-        assert!(!to.join("a/target").exists() && !to.join(".git").exists());
+        for skipped in ["a/target", ".git", "out"] {
+            assert!(!to.join(skipped).exists(), "{skipped}");
+        }
 
         let before = fs::metadata(to.join("a/x.rs")).unwrap().modified().unwrap();
         fs::write(from.join("a/w.rs"), "2").unwrap();
