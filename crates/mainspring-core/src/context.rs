@@ -21,8 +21,9 @@
 //!
 //! - **context.alive** — the node that a slot points to, and every node below it, is allocated,
 //!   and so is the value it holds.
-//! - **context.top-live** — the node that a slot points to belongs to a guard that still exists.
-//!   Guards may be dropped in any order: one that is not on top only marks its node.
+//! - **context.top-live** — the node that a slot points to belongs to a guard that still exists,
+//!   whenever code other than this module's runs. Guards may be dropped in any order: one that is
+//!   not on top only marks its node.
 //! - **context.pinned** — a node whose value is being looked at is not freed; the look frees it
 //!   afterwards when its guard went meanwhile.
 //! - **context.one-thread** — slots and guards are neither `Send` nor `Sync`.
@@ -87,23 +88,40 @@ impl<T: ?Sized + 'static> Slot<T> {
     /// A counted reference to what is current, for whoever keeps it longer than one call.
     pub fn cloned(&self) -> Option<Arc<T>> {
         let top = self.top.get()?;
-        // SAFETY: [context.alive] what `top` points to is allocated; nothing runs in between
-        // that could drop a guard.
+        // SAFETY: [context.alive, context.one-thread] what `top` points to is allocated; nothing
+        // runs in between, here or on another thread, that could drop a guard.
         let node = unsafe { top.as_ref() };
+        debug_assert!(
+            !node.left.get(),
+            "context.top-live: a guard on top has left"
+        );
         Some(Arc::clone(&node.value))
     }
 
-    /// Unlinks every node at the top whose guard has left.
+    /// Unlinks every node at the top whose guard has left, then frees them, newest first.
+    ///
+    /// Freeing drops a value, which is somebody else's code and may look here: all of them are
+    /// unlinked before the first is freed.
     fn settle(&self) {
-        while let Some(top) = self.top.get() {
+        let first = self.top.get();
+        let mut next = first;
+        while let Some(top) = next {
             // SAFETY: [context.alive] a node reachable from the slot is allocated.
             let node = unsafe { top.as_ref() };
             if !node.left.get() {
-                return;
+                break;
             }
-            self.top.set(node.below);
             node.unlinked.set(true);
-            free_if_unused(top);
+            next = node.below;
+        }
+        self.top.set(next);
+        let mut doomed = first;
+        while doomed != next {
+            let Some(node) = doomed else { return };
+            // SAFETY: [context.alive] unlinked above and not freed yet: whoever looked at it
+            // before unpins it after we return, because looks nest (one thread, one stack).
+            doomed = unsafe { node.as_ref() }.below;
+            free_if_unused(node);
         }
     }
 }
@@ -141,6 +159,10 @@ impl<T: ?Sized> Pin<T> {
     #[inline]
     fn new(node: NonNull<Node<T>>) -> Self {
         let pin = Self(node);
+        debug_assert!(
+            !pin.node().left.get(),
+            "context.top-live: a guard on top has left"
+        );
         let pins = &pin.node().pins;
         pins.set(pins.get() + 1);
         pin

@@ -1,5 +1,5 @@
 use super::{Entered, Slot};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 thread_local! {
     static SLOT: Slot<u32> = const { Slot::new() };
@@ -68,6 +68,34 @@ fn look_that_panics_unpins() {
     assert!(caught.is_err());
     drop(guard);
     assert_eq!(Arc::strong_count(&value), 1);
+}
+
+/// Notes what is current when it is dropped.
+struct Look(Arc<Mutex<Option<bool>>>);
+
+thread_local! {
+    static LOOKS: Slot<Look> = const { Slot::new() };
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() = Some(LOOKS.with(Slot::is_empty));
+    }
+}
+
+// WITNESS: context.top-live
+#[test]
+fn value_that_looks_while_it_is_dropped_finds_no_dead_guard() {
+    let seen = Arc::new(Mutex::new(None));
+    let outer = Entered::new(&LOOKS, Arc::new(Look(Arc::new(Mutex::new(None)))));
+    let inner = Entered::new(&LOOKS, Arc::new(Look(Arc::clone(&seen))));
+    drop(outer);
+    drop(inner);
+    assert_eq!(
+        *seen.lock().unwrap(),
+        Some(true),
+        "the outer guard was dropped before"
+    );
 }
 
 #[test]
