@@ -13,6 +13,12 @@
 //!   false deadlocks otherwise.
 //! - Store–load patterns are relaxed accesses plus `SeqCst` *fences*: loom takes a `SeqCst`
 //!   access for an acquire-release one.
+//!
+//! # Edges
+//!
+//! | edge | release side | acquire side | carries |
+//! |---|---|---|---|
+//! | `door.last-ref` | each holder's decrement | [`atomic::acquire_last`] | what the holder wrote |
 
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;
@@ -23,3 +29,6 @@ pub use self::loom::*;
 mod std;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub use self::std::*;
+
+#[cfg(test)]
+mod tests;
