@@ -1,8 +1,10 @@
 //! `cargo xtask ci`: the table of stages, their budgets, and the closing line.
 
 use crate::context::{Context, Outcome, Skip};
+use crate::loom;
 use crate::metadata;
 use crate::stage;
+use crate::tidy;
 use crate::tools::{self, Tool};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -85,6 +87,8 @@ const STAGES: &[Stage] = &[
         .needs(&[tools::RUSTFMT]).quick(),
     Stage::new("clippy", 120, stage::clippy::run, "no warning: plain, all features, model build")
         .needs(&[tools::CLIPPY]).quick(),
+    Stage::new("tidy", 10, tidy::run, "the rules of the house style that a program can check")
+        .quick(),
     Stage::new("test", 240, stage::test::run, "behaviour, one process per test")
         .quick().skips(Skips::Locally),
     Stage::new("doc-tests", 120, stage::doc::tests, "examples in the documentation run"),
@@ -94,6 +98,7 @@ const STAGES: &[Stage] = &[
     Stage::new("package", 120, stage::package::run, "what is published builds for a foreign project"),
     Stage::new("deny", 120, stage::deny::run, "licences, bans and sources of dependencies")
         .needs(&[tools::DENY]),
+    Stage::new("loom", 300, loom::run, "orderings and lost wake-ups, in every interleaving"),
     Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
         .needs(&[tools::NIGHTLY]),
     Stage::new("examples", 60, stage::examples::run, "every example starts and ends well"),

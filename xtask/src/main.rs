@@ -6,15 +6,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod ci;
+mod claims;
 mod context;
 mod json;
+mod loom;
 mod metadata;
 mod run;
 mod runner;
 mod stage;
+mod tidy;
 mod tools;
 
 const HELP: &str = "\
+cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask ci [OPTIONS]     run every stage; the last line is `N passed, N failed, N skipped`
 
   --quick                    the stages of a commit: fmt, clippy, test, tidy
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["ci", options @ ..] => ci(options),
+        ["claims"] => context().map(|ctx| claims::write(&ctx).failed() == 0),
         ["help" | "--help" | "-h", ..] | [] => {
             print!("{HELP}");
             Ok(true)

@@ -27,9 +27,9 @@ pub(crate) struct Binary {
 
 /// One test as its binary lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
-    pub(super) name: String,
-    pub(super) is_ignored: bool,
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) is_ignored: bool,
 }
 
 impl Binary {
@@ -50,7 +50,7 @@ impl Binary {
     }
 
     /// The tests in it.
-    pub(super) fn list(&self, ctx: &Context) -> Result<Vec<Listed>, String> {
+    pub(crate) fn list(&self, ctx: &Context) -> Result<Vec<Listed>, String> {
         let names = |only_ignored: &[&str]| {
             let command = (ctx
                 .command(&self.executable)
