@@ -3,9 +3,11 @@
 use crate::context::{Context, Outcome, Skip};
 use crate::loom;
 use crate::metadata;
+use crate::mutants;
 use crate::stage;
 use crate::tidy;
 use crate::tools::{self, Tool};
+use crate::weaken::{self, Scope};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -93,12 +95,14 @@ const STAGES: &[Stage] = &[
         .quick().skips(Skips::Locally),
     Stage::new("doc-tests", 120, stage::doc::tests, "examples in the documentation run"),
     Stage::new("rustdoc", 60, stage::doc::pages, "the documentation builds without a warning"),
-    Stage::new("features", 120, stage::features::run, "each published crate with each feature alone")
+    Stage::new("features", 120, stage::features::run, "each published crate, each feature alone")
         .needs(&[tools::CLIPPY]),
-    Stage::new("package", 120, stage::package::run, "what is published builds for a foreign project"),
+    Stage::new("package", 120, stage::package::run, "what is published builds elsewhere"),
     Stage::new("deny", 120, stage::deny::run, "licences, bans and sources of dependencies")
         .needs(&[tools::DENY]),
     Stage::new("loom", 300, loom::run, "orderings and lost wake-ups, in every interleaving"),
+    Stage::new("weaken", 300, |ctx| weaken::run(ctx, Scope::Sample), "that the models can fail"),
+    Stage::new("mutants", 300, |ctx| mutants::run(ctx, Scope::Sample), "that the tests can fail"),
     Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
         .needs(&[tools::NIGHTLY]),
     Stage::new("examples", 60, stage::examples::run, "every example starts and ends well"),

@@ -1,7 +1,7 @@
 //! The automation of the workspace: `cargo xtask ci` and its relatives.
 
 use crate::ci::Selection;
-use crate::context::Context;
+use crate::context::{Context, Outcome};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,15 +11,21 @@ mod context;
 mod json;
 mod loom;
 mod metadata;
+mod mutants;
 mod run;
 mod runner;
 mod stage;
 mod tidy;
 mod tools;
+mod weaken;
 
 const HELP: &str = "\
 cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask ci [OPTIONS]     run every stage; the last line is `N passed, N failed, N skipped`
+cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
+cargo xtask tidy             the rules of the house style alone
+cargo xtask weaken           every ordering one step weaker: a model has to turn red
+    [--file PART] [--sample] [--seed N]
 
   --quick                    the stages of a commit: fmt, clippy, test, tidy
   --only STAGE[,STAGE]       these stages alone
@@ -36,7 +42,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["ci", options @ ..] => ci(options),
-        ["claims"] => context().map(|ctx| claims::write(&ctx).failed() == 0),
+        ["mutants", args @ ..] => by_command(|ctx| mutants::main(ctx, args)),
+        ["weaken", args @ ..] => by_command(|ctx| weaken::main(ctx, args)),
+        ["tidy"] => by_command(|ctx| Ok(tidy::run(ctx))),
+        ["claims"] => by_command(|ctx| Ok(claims::write(ctx))),
         ["help" | "--help" | "-h", ..] | [] => {
             print!("{HELP}");
             Ok(true)
@@ -51,6 +60,13 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs something that is no stage, and closes with the same line.
+fn by_command(run: impl FnOnce(&Context) -> Result<Outcome, String>) -> Result<bool, String> {
+    let outcome = run(&context()?)?;
+    println!("{}", outcome.closing_line());
+    Ok(outcome.failed() == 0)
 }
 
 fn ci(options: &[&str]) -> Result<bool, String> {

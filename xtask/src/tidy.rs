@@ -33,7 +33,7 @@ mod manifest;
 pub(crate) mod orderings;
 pub(crate) mod outline;
 mod pages;
-mod patches;
+pub(crate) mod patches;
 pub(crate) mod purity;
 mod size;
 pub(crate) mod source;

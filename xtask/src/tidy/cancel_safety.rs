@@ -117,7 +117,7 @@ fn complaint(file: &File, item: &Item) -> Option<String> {
                 .any(|end| section.contains(&format!("{mark}{class}{end}")))
         }) || section.trim_start().starts_with(*class)
     };
-    if CLASSES.iter().any(|class| is_named(class)) {
+    if CLASSES.iter().any(is_named) {
         return None;
     }
     let classes = CLASSES.map(|class| format!("*{class}*")).join(", ");

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod collect;
 
-pub(crate) use self::collect::collect;
+pub(crate) use self::collect::{collect, module_of};
 
 const SLUG: &str = "claim-ids";
 

@@ -44,7 +44,11 @@ fn gates(file: &File, findings: &mut Vec<Finding>) {
 /// Whether what follows the attributes at `at` is an item.
 fn gates_an_item(file: &File, mut at: usize) -> bool {
     attributes(&file.text, file.tokens(), &mut at);
-    let is_macro_call = file.is_ident(at) && file.word(at + 1) == "!";
+    let mut name = at;
+    while file.word(name + 1) == "::" {
+        name += 2;
+    }
+    let is_macro_call = file.is_ident(name) && file.word(name + 1) == "!";
     if file.word(at) == "pub" {
         at += 1;
         if file.word(at) == "(" {
@@ -125,6 +129,10 @@ mod tests {
             0
         );
         assert_eq!(found("#[cfg(unix)] thread_local! { static A: u8 = 1; }"), 0);
+        assert_eq!(
+            found("#[cfg(unix)] a::lazy_static! { static ref A: u8 = 1; }"),
+            0
+        );
     }
 
     #[test]

@@ -66,6 +66,8 @@ fn door(file: &File, findings: &mut Vec<Finding>) {
         tree_of_paths(file, at + 2, &[], &mut paths);
         for path in paths {
             let names: Vec<&str> = path.names.iter().map(String::as_str).collect();
+            // An ordering by itself orders nothing that a model could miss.
+            let is_ordering = names.get(2) == Some(&"Ordering");
             let is_primitive = matches!(
                 names[..],
                 ["sync", "atomic", ..]
@@ -76,7 +78,11 @@ fn door(file: &File, findings: &mut Vec<Finding>) {
                     ]
                     | ["cell", "UnsafeCell" | "*", ..]
             );
-            if is_primitive && !file.is_excused(path.at, "DOOR:") && !file.is_excused(at, "DOOR:") {
+            if is_primitive
+                && !is_ordering
+                && !file.is_excused(path.at, "DOOR:")
+                && !file.is_excused(at, "DOOR:")
+            {
                 let name = names.join("::");
                 let text = format!(
                     "`{name}` past the door: name it through `sync`, so that models see it, or \

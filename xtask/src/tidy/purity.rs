@@ -11,6 +11,9 @@ const DOOR: &str = "crates/mainspring-core/src/sync/tests/";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| !is_model(file)) {
+        stray(file, &mut findings);
+    }
     for file in tree.rust().filter(|file| is_model(file)) {
         for at in 0..file.tokens().len() {
             let word = file.word(at);
@@ -33,6 +36,17 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Tests in `mod printed` are run by the loom stage alone, which does not see those of other files.
+fn stray(file: &File, findings: &mut Vec<Finding>) {
+    for item in &file.outline.items {
+        let is_test = item.attributes.iter().any(|attribute| attribute == "test");
+        if is_test && file.outline.modules_of(item.scope).contains(&"printed") {
+            let text = "nobody runs it: a test of a printed form stands outside of `mod printed`";
+            findings.push(Finding::new(SLUG, &file.path, file.line(item.at), text));
+        }
+    }
 }
 
 /// `tests/loom.rs`, `tests/loom_x.rs`, `tests/loom/x.rs`.
@@ -87,5 +101,13 @@ mod tests {
     fn other_tests_may_have_primitives() {
         let tree = Tree::of(&[("crates/a/src/b/tests.rs", "use std::sync::Mutex;")]);
         assert_eq!(check(&tree).len(), 0);
+    }
+
+    #[test]
+    fn printed_form_that_nobody_runs_is_found() {
+        let text =
+            "mod printed { fn pop() {} #[test] fn f() {} }\n#[test] fn printed_pop_loses() {}";
+        let tree = Tree::of(&[("crates/a/src/b/tests.rs", text)]);
+        assert_eq!(check(&tree).len(), 1);
     }
 }
