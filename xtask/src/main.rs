@@ -5,6 +5,7 @@ use crate::context::{Context, Outcome};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod artifact;
 mod ci;
 mod claims;
 mod context;

@@ -1,10 +1,9 @@
 //! Test binaries: building them, and the names of the tests in them.
 
+use crate::artifact::{self, Artifact};
 use crate::context::Context;
-use crate::json::Value;
 use crate::metadata::Package;
 use crate::run::Command;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a binary may take to list its tests.
@@ -12,18 +11,7 @@ const LIST_LIMIT: Duration = Duration::from_secs(20);
 
 /// One executable full of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Binary {
-    /// The package it belongs to.
-    pub(crate) package: String,
-    /// `lib`, `test`, `bin`, …
-    pub(crate) kind: String,
-    /// The name of the target.
-    pub(crate) target: String,
-    /// Where that package is: the directory that cargo would run it in.
-    pub(crate) dir: PathBuf,
-    /// The executable.
-    pub(crate) executable: PathBuf,
-}
+pub(crate) struct Binary(pub(crate) Artifact);
 
 /// One test as its binary lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,25 +23,26 @@ pub(crate) struct Listed {
 impl Binary {
     /// The package, and the target where the package has several binaries.
     pub(crate) fn label(&self) -> String {
-        match self.kind.as_str() {
-            "test" => format!("{}::{}", self.package, self.target),
-            _ => self.package.clone(),
+        match self.0.kind.as_str() {
+            "test" => format!("{}::{}", self.0.package, self.0.target),
+            _ => self.0.package.clone(),
         }
     }
 
-    /// Gives a command that starts this binary the surroundings that `cargo test` would.
+    /// Gives a command that starts this binary the surroundings that `cargo test` would. The
+    /// library path, which the tests of a macro crate need, comes from the `cargo run` above us.
     pub(crate) fn as_under_cargo(&self, command: Command) -> Command {
         command
-            .dir(&self.dir)
-            .env("CARGO_MANIFEST_DIR", &self.dir)
-            .env("CARGO_PKG_NAME", &self.package)
+            .dir(&self.0.dir)
+            .env("CARGO_MANIFEST_DIR", &self.0.dir)
+            .env("CARGO_PKG_NAME", &self.0.package)
     }
 
     /// The tests in it.
     pub(crate) fn list(&self, ctx: &Context) -> Result<Vec<Listed>, String> {
         let names = |only_ignored: &[&str]| {
             let command = (ctx
-                .command(&self.executable)
+                .command(&self.0.executable)
                 .args(["--list", "--format", "terse"]))
             .args(only_ignored)
             .limit(LIST_LIMIT)
@@ -75,41 +64,11 @@ impl Binary {
 /// Builds with `command` (a `cargo test --no-run …` without a message format) and returns the
 /// test binaries that came of it.
 pub(crate) fn build(command: Command, packages: &[Package]) -> Result<Vec<Binary>, String> {
-    let command = command.arg("--message-format=json-render-diagnostics");
-    let messages = command.capture_stdout().ok(&command)?;
-    binaries_in(&messages, packages)
-}
-
-/// The test binaries in cargo's messages, one JSON object a line.
-fn binaries_in(messages: &str, packages: &[Package]) -> Result<Vec<Binary>, String> {
-    let mut binaries = Vec::new();
-    for line in messages.lines().filter(|line| line.starts_with('{')) {
-        let message = Value::parse(line)
-            .map_err(|error| format!("cannot read a message of cargo: {error}\n{line}"))?;
-        let executable = message.at("executable").text();
-        if !message.at("profile").at("test").is_true() || executable.is_empty() {
-            continue;
-        }
-        let id = message.at("package_id").text();
-        let package = packages.iter().find(|package| package.id == id);
-        let package = package.ok_or_else(|| format!("cargo built tests of a stranger: {id}"))?;
-        let target = message.at("target");
-        binaries.push(Binary {
-            package: package.name.clone(),
-            kind: target
-                .at("kind")
-                .items()
-                .first()
-                .map_or("", Value::text)
-                .to_owned(),
-            target: target.at("name").text().to_owned(),
-            dir: package.dir.clone(),
-            executable: Path::new(executable).to_owned(),
-        });
-    }
-    // Cargo finishes them in any order; the report should not depend on it.
-    binaries.sort_by(|a, b| a.executable.cmp(&b.executable));
-    Ok(binaries)
+    let artifacts = artifact::build(command, packages)?.into_iter();
+    Ok(artifacts
+        .filter(|artifact| artifact.is_test)
+        .map(Binary)
+        .collect())
 }
 
 /// The names in the output of `--list --format terse`.
