@@ -87,11 +87,11 @@ impl Stage {
 const STAGES: &[Stage] = &[
     Stage::new("fmt", 10, stage::fmt::run, "one style")
         .needs(&[tools::RUSTFMT]).quick(),
-    Stage::new("clippy", 120, stage::clippy::run, "no warning: plain, all features, model build")
+    Stage::new("clippy", 90, stage::clippy::run, "no warning: plain, all features, model build")
         .needs(&[tools::CLIPPY]).quick(),
     Stage::new("tidy", 10, tidy::run, "the rules of the house style that a program can check")
         .quick(),
-    Stage::new("test", 240, stage::test::run, "behaviour, one process per test")
+    Stage::new("test", 170, stage::test::run, "behaviour, one process per test")
         .quick().skips(Skips::Locally),
     Stage::new("doc-tests", 120, stage::doc::tests, "examples in the documentation run"),
     Stage::new("rustdoc", 60, stage::doc::pages, "the documentation builds without a warning"),

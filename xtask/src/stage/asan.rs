@@ -11,9 +11,6 @@ use crate::run::Command;
 use crate::runner::{self, Binary};
 use std::time::Duration;
 
-/// Named so that the flags do not reach build scripts and macros, which run uninstrumented.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
-
 /// How long one binary may run.
 const RUN_LIMIT: Duration = Duration::from_secs(10 * 60);
 
@@ -26,11 +23,13 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     if packages.is_empty() {
         return outcome;
     }
+    // Named, so that the flags do not reach build scripts and macros, which run uninstrumented.
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let command = (ctx
         .command("rustup")
         .args(["run", "nightly", "cargo", "test"]))
     .args([
-        "--locked", "--no-run", "--lib", "--tests", "--target", TARGET,
+        "--locked", "--no-run", "--lib", "--tests", "--target", &target,
     ])
     .args(package_args(&packages))
     .env("RUSTFLAGS", "-Zsanitizer=address")

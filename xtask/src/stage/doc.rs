@@ -3,6 +3,10 @@
 use super::counts::Counts;
 use super::{check, package_args, selected};
 use crate::context::{Context, Outcome};
+use std::time::Duration;
+
+/// How long building and running all examples may take.
+const TESTS_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs the examples; each counts as one test.
 pub(crate) fn tests(ctx: &Context) -> Outcome {
@@ -16,6 +20,7 @@ pub(crate) fn tests(ctx: &Context) -> Outcome {
         .cargo("test")
         .args(["--locked", "--doc", "--no-fail-fast"]))
     .args(package_args(&packages));
+    let command = command.limit(TESTS_LIMIT);
     let output = command.capture_stdout();
     let counts = Counts::read(&output.stdout);
     outcome.pass(counts.passed);

@@ -99,3 +99,6 @@ fn is_patched(package: &Package, other: &Package) -> bool {
     }
     package.siblings.contains(&other.name) && SHARED.contains(&other.name.as_str())
 }
+
+#[cfg(test)]
+mod tests;
