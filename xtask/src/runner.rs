@@ -53,7 +53,7 @@ impl Job<'_> {
     }
 
     fn command(&self, ctx: &Context, pass: &Pass, launcher: &[OsString]) -> Command {
-        let words = [&self.binary.0.executable.as_os_str().to_owned()];
+        let words = [&self.binary.executable.as_os_str().to_owned()];
         let mut words = launcher.iter().chain(words);
         // The launcher may be empty, the executable is always there.
         let program = words.next().cloned().unwrap_or_default();
@@ -131,7 +131,7 @@ fn list<'a>(
 ) -> VecDeque<Job<'a>> {
     let mut jobs = VecDeque::new();
     let concerned = |binary: &&Binary| {
-        pass.packages.is_empty() || pass.packages.contains(&binary.0.package.as_str())
+        pass.packages.is_empty() || pass.packages.contains(&binary.package.as_str())
     };
     for binary in binaries.iter().filter(concerned) {
         let listed = match binary.list(ctx) {

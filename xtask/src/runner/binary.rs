@@ -10,8 +10,7 @@ use std::time::Duration;
 const LIST_LIMIT: Duration = Duration::from_secs(20);
 
 /// One executable full of tests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Binary(pub(crate) Artifact);
+pub(crate) type Binary = Artifact;
 
 /// One test as its binary lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,11 +20,11 @@ pub(crate) struct Listed {
 }
 
 impl Binary {
-    /// The package, and the target where the package has several binaries.
+    /// The name in reports: the package, and the target where the package has several binaries.
     pub(crate) fn label(&self) -> String {
-        match self.0.kind.as_str() {
-            "test" => format!("{}::{}", self.0.package, self.0.target),
-            _ => self.0.package.clone(),
+        match self.kind.as_str() {
+            "test" => format!("{}::{}", self.package, self.target),
+            _ => self.package.clone(),
         }
     }
 
@@ -33,16 +32,16 @@ impl Binary {
     /// library path, which the tests of a macro crate need, comes from the `cargo run` above us.
     pub(crate) fn as_under_cargo(&self, command: Command) -> Command {
         command
-            .dir(&self.0.dir)
-            .env("CARGO_MANIFEST_DIR", &self.0.dir)
-            .env("CARGO_PKG_NAME", &self.0.package)
+            .dir(&self.dir)
+            .env("CARGO_MANIFEST_DIR", &self.dir)
+            .env("CARGO_PKG_NAME", &self.package)
     }
 
     /// The tests in it.
     pub(crate) fn list(&self, ctx: &Context) -> Result<Vec<Listed>, String> {
         let names = |only_ignored: &[&str]| {
             let command = (ctx
-                .command(&self.0.executable)
+                .command(&self.executable)
                 .args(["--list", "--format", "terse"]))
             .args(only_ignored)
             .limit(LIST_LIMIT)
@@ -65,10 +64,7 @@ impl Binary {
 /// test binaries that came of it.
 pub(crate) fn build(command: Command, packages: &[Package]) -> Result<Vec<Binary>, String> {
     let artifacts = artifact::build(command, packages)?.into_iter();
-    Ok(artifacts
-        .filter(|artifact| artifact.is_test)
-        .map(Binary)
-        .collect())
+    Ok(artifacts.filter(|artifact| artifact.is_test).collect())
 }
 
 /// The names in the output of `--list --format terse`.

@@ -1,5 +1,4 @@
 use super::{Binary, Pass, is_for_the_loom_stage, judge, run};
-use crate::artifact::Artifact;
 use crate::context::Context;
 use crate::run::{Ending, Output};
 use std::ffi::OsString;
@@ -22,14 +21,14 @@ fn stand_in(_: &Context) -> Result<Vec<OsString>, String> {
 
 /// The binary that this test is in.
 pub(super) fn ourselves() -> Binary {
-    Binary(Artifact {
+    Binary {
         package: "xtask".to_owned(),
         dir: PathBuf::from("."),
         kind: "bin".to_owned(),
         target: "xtask".to_owned(),
         is_test: true,
         executable: std::env::current_exe().unwrap_or_default(),
-    })
+    }
 }
 
 fn output(ending: Ending, stdout: &str) -> Output {

@@ -37,10 +37,7 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     match runner::build(command, &packages) {
         Ok(binaries) => {
             // A macro's own tests run in the compiler's surroundings, where no flag reaches them.
-            for binary in binaries
-                .iter()
-                .filter(|binary| binary.0.kind != "proc-macro")
-            {
+            for binary in binaries.iter().filter(|binary| binary.kind != "proc-macro") {
                 run_binary(ctx, binary, &mut outcome);
             }
         }
@@ -50,7 +47,7 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
 }
 
 fn run_binary(ctx: &Context, binary: &Binary, outcome: &mut Outcome) {
-    let command = instrumented(ctx.command(&binary.0.executable).arg("--test-threads=1"));
+    let command = instrumented(ctx.command(&binary.executable).arg("--test-threads=1"));
     let command = binary.as_under_cargo(command).limit(RUN_LIMIT);
     let output = command.capture_merged();
     let counts = Counts::read(&output.stdout);
