@@ -40,12 +40,10 @@ impl Binary {
     /// The tests in it.
     pub(crate) fn list(&self, ctx: &Context) -> Result<Vec<Listed>, String> {
         let names = |only_ignored: &[&str]| {
-            let command = (ctx
-                .command(&self.executable)
-                .args(["--list", "--format", "terse"]))
-            .args(only_ignored)
-            .limit(LIST_LIMIT)
-            .quiet();
+            let command = ctx.command(&self.executable).limit(LIST_LIMIT).quiet();
+            let command = command
+                .args(["--list", "--format", "terse"])
+                .args(only_ignored);
             let command = self.as_under_cargo(command);
             command.capture().ok(&command).map(|text| names_in(&text))
         };

@@ -3,7 +3,7 @@
 //! A plain example passes when it exits with 0 within its limit. One that waits for somebody, a
 //! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
 
-use super::{package_args, selected};
+use super::{selected, with_features};
 use crate::artifact::{self, Artifact};
 use crate::context::{Context, Outcome};
 use crate::metadata::Package;
@@ -50,32 +50,14 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
 }
 
 fn build(ctx: &Context, packages: &[Package]) -> Result<Vec<Artifact>, String> {
-    let mut command =
-        (ctx.cargo("build").args(["--locked", "--examples"])).args(package_args(packages));
-    let features = required_features(packages);
-    if !features.is_empty() {
-        command = command.args(["--features", &features.join(",")]);
-    }
+    let command = with_features(
+        ctx.cargo("build").args(["--locked", "--examples"]),
+        packages,
+    );
     let artifacts = artifact::build(command, packages)?.into_iter();
     Ok(artifacts
         .filter(|artifact| artifact.kind == "example")
         .collect())
-}
-
-fn required_features(packages: &[Package]) -> Vec<String> {
-    let mut features = Vec::new();
-    for package in packages {
-        let examples = package
-            .targets
-            .iter()
-            .filter(|target| target.kind == "example");
-        for feature in examples.flat_map(|target| &target.required_features) {
-            features.push(format!("{}/{feature}", package.name));
-        }
-    }
-    features.sort();
-    features.dedup();
-    features
 }
 
 fn start(ctx: &Context, example: &Artifact) -> Result<(), String> {
