@@ -44,7 +44,6 @@ pub(crate) enum Skips {
     /// Without `--strict` only; no list forgives it.
     Locally,
     /// Never.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the first such stage is loom"))]
     Never,
 }
 
@@ -87,11 +86,11 @@ impl Stage {
 const STAGES: &[Stage] = &[
     Stage::new("fmt", 10, stage::fmt::run, "one style")
         .needs(&[tools::RUSTFMT]).quick(),
-    Stage::new("clippy", 120, stage::clippy::run, "no warning: plain, all features, model build")
+    Stage::new("clippy", 90, stage::clippy::run, "no warning: plain, all features, model build")
         .needs(&[tools::CLIPPY]).quick(),
     Stage::new("tidy", 10, tidy::run, "the rules of the house style that a program can check")
-        .quick(),
-    Stage::new("test", 240, stage::test::run, "behaviour, one process per test")
+        .quick().skips(Skips::Never),
+    Stage::new("test", 170, stage::test::run, "behaviour, one process per test")
         .quick().skips(Skips::Locally),
     Stage::new("doc-tests", 120, stage::doc::tests, "examples in the documentation run"),
     Stage::new("rustdoc", 60, stage::doc::pages, "the documentation builds without a warning"),
@@ -100,8 +99,10 @@ const STAGES: &[Stage] = &[
     Stage::new("package", 120, stage::package::run, "what is published builds elsewhere"),
     Stage::new("deny", 120, stage::deny::run, "licences, bans and sources of dependencies")
         .needs(&[tools::DENY]),
-    Stage::new("loom", 300, loom::run, "orderings and lost wake-ups, in every interleaving"),
-    Stage::new("weaken", 300, |ctx| weaken::run(ctx, Scope::Sample), "that the models can fail"),
+    Stage::new("loom", 300, loom::run, "orderings and lost wake-ups, in every interleaving")
+        .skips(Skips::Never),
+    Stage::new("weaken", 300, |ctx| weaken::run(ctx, Scope::Sample), "that the models can fail")
+        .skips(Skips::Never),
     Stage::new("mutants", 300, |ctx| mutants::run(ctx, Scope::Sample), "that the tests can fail"),
     Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
         .needs(&[tools::NIGHTLY]),

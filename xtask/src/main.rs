@@ -5,6 +5,7 @@ use crate::context::{Context, Outcome};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod artifact;
 mod ci;
 mod claims;
 mod context;
@@ -33,6 +34,12 @@ cargo xtask weaken           every ordering one step weaker: a model has to turn
   --install                  fetch missing tools into target/tools (implied by CI=true)
   --strict                   an unexpected skip is a failure (implied by CI=true)
   --list                     print the stages and run none
+
+cargo xtask tidy             the rules of the house style alone
+cargo xtask claims           write docs/claims.md from the headers of the files
+cargo xtask weaken           every ordering one step weaker: a model has to turn red
+    [--file PART] [--sample] [--seed N]
+cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
 
 Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may take.
 ";

@@ -32,8 +32,6 @@ pub(crate) struct Target {
     pub(crate) name: String,
     /// `lib`, `bin`, `test`, `example`, `bench`, `proc-macro`, `custom-build`.
     pub(crate) kind: String,
-    /// The features without which it is not built.
-    pub(crate) required_features: Vec<String>,
 }
 
 impl Package {
@@ -103,11 +101,9 @@ fn read_package(item: &Value, workspace: &[&str]) -> Package {
 
 fn read_target(item: &Value) -> Target {
     let kind = item.at("kind").items().first();
-    let features = item.at("required-features").items().iter();
     Target {
         name: item.at("name").text().to_owned(),
         kind: kind.map_or("", Value::text).to_owned(),
-        required_features: features.map(|name| name.text().to_owned()).collect(),
     }
 }
 

@@ -42,6 +42,17 @@ fn check(outcome: &mut Outcome, what: impl Into<String>, command: &Command) {
     outcome.check(what, command.stream().ok(command));
 }
 
+/// Selects the packages, and turns on every feature that users may turn on: what stands behind
+/// one is code like any other, and features never change what is there without them.
+fn with_features(command: Command, packages: &[Package]) -> Command {
+    let command = command.args(package_args(packages));
+    let features = user_features(packages);
+    if features.is_empty() {
+        return command;
+    }
+    command.args(["--features", &features.join(",")])
+}
+
 /// `NAME/FEATURE` for every feature that users may turn on.
 fn user_features(packages: &[Package]) -> Vec<String> {
     let features = |package: &Package| {

@@ -105,12 +105,17 @@ fn is_there(ctx: &Context, tool: &Tool) -> bool {
     probe.quiet().capture().ending.is_success()
 }
 
+/// Fetches a tool, also over what is left of one that does not run.
 fn install(ctx: &Context, tool: &Tool, package: &str) -> Result<(), Missing> {
-    let command = (ctx
-        .cargo("install")
-        .args([package, "--locked", "--debug", "--root"]))
-    .arg(ctx.target("tools"))
-    .limit(INSTALL_LIMIT);
+    let command = (ctx.cargo("install"))
+        .args([package, "--locked", "--debug", "--force", "--root"])
+        .arg(ctx.target("tools"))
+        .limit(INSTALL_LIMIT);
     let installed = command.stream().ok(&command);
-    installed.map_err(|why| Missing::Needed(format!("cannot fetch {}: {why}", tool.name)))
+    installed.map_err(|why| Missing::Needed(format!("cannot fetch {}: {why}", tool.name)))?;
+    if is_there(ctx, tool) {
+        return Ok(());
+    }
+    let why = format!("{} was fetched and does not run: try it by hand", tool.name);
+    Err(Missing::Needed(why))
 }

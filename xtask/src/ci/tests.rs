@@ -49,6 +49,14 @@ fn stage_names_are_different() {
 }
 
 #[test]
+fn budgets_together_stay_under_forty_minutes_and_under_five_for_a_commit() {
+    let sum = |stages: &mut dyn Iterator<Item = &Stage>| stages.map(|s| s.budget_s).sum::<u64>();
+    assert!(sum(&mut STAGES.iter()) <= 40 * 60);
+    let quick = sum(&mut STAGES.iter().filter(|stage| stage.is_quick));
+    assert!(quick <= 5 * 60, "{quick} s");
+}
+
+#[test]
 fn unlisted_skip_fails_only_when_strict() {
     let stage = Stage::new("asan", 1, nothing, "");
     let allowed = Allowed::parse("asan: no nightly*").unwrap_or_default();

@@ -10,7 +10,7 @@ const METADATA: &str = r#"{"packages": [
      "dependencies": [{"name": "xtask", "kind": "dev"}, {"name": "core", "kind": null},
                       {"name": "libc", "kind": null}],
      "targets": [{"kind": ["lib"], "name": "engine"},
-                 {"kind": ["example"], "name": "echo", "required-features": ["io"]}]},
+                 {"kind": ["example"], "name": "echo"}]},
     {"name": "core", "version": "0.1.0", "id": "c", "manifest_path": "/w/crates/core/Cargo.toml",
      "publish": ["crates-io"], "features": {}, "dependencies": [],
      "targets": [{"kind": ["proc-macro"], "name": "core"}]}
@@ -42,6 +42,6 @@ fn packages_are_read_sorted_with_what_stages_need() {
         "dev and foreign dependencies are none"
     );
     assert_eq!(engine.user_features(), ["io"]);
-    assert_eq!(engine.targets[1].required_features, ["io"]);
+    assert_eq!(engine.targets[1].kind, "example");
     assert_eq!(engine.dir.display().to_string(), "/w/crates/engine");
 }

@@ -19,6 +19,18 @@ fn stand_in(_: &Context) -> Result<Vec<OsString>, String> {
     Ok(["sh", "-c", STAND_IN, "sh"].map(OsString::from).into())
 }
 
+/// The binary that this test is in.
+pub(super) fn ourselves() -> Binary {
+    Binary {
+        package: "xtask".to_owned(),
+        dir: PathBuf::from("."),
+        kind: "bin".to_owned(),
+        target: "xtask".to_owned(),
+        is_test: true,
+        executable: std::env::current_exe().unwrap_or_default(),
+    }
+}
+
 fn output(ending: Ending, stdout: &str) -> Output {
     Output {
         ending,
@@ -30,13 +42,7 @@ fn output(ending: Ending, stdout: &str) -> Output {
 
 #[test]
 fn each_test_is_a_process_behind_the_launcher_with_the_environment_of_the_pass() {
-    let binary = Binary {
-        package: "xtask".to_owned(),
-        kind: "bin".to_owned(),
-        target: "xtask".to_owned(),
-        dir: PathBuf::from("."),
-        executable: std::env::current_exe().unwrap_or_default(),
-    };
+    let binary = ourselves();
     let pass = Pass {
         name: "stand-in",
         env: &[("SEED", "7")],

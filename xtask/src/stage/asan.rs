@@ -5,14 +5,11 @@
 //! its source is not needed for that.
 
 use super::counts::Counts;
-use super::{package_args, selected};
+use super::{selected, with_features};
 use crate::context::{Context, Outcome};
 use crate::run::Command;
 use crate::runner::{self, Binary};
 use std::time::Duration;
-
-/// Named so that the flags do not reach build scripts and macros, which run uninstrumented.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// How long one binary may run.
 const RUN_LIMIT: Duration = Duration::from_secs(10 * 60);
@@ -26,15 +23,14 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     if packages.is_empty() {
         return outcome;
     }
-    let command = (ctx
-        .command("rustup")
-        .args(["run", "nightly", "cargo", "test"]))
-    .args([
-        "--locked", "--no-run", "--lib", "--tests", "--target", TARGET,
-    ])
-    .args(package_args(&packages))
-    .env("RUSTFLAGS", "-Zsanitizer=address")
-    .env("CARGO_TARGET_DIR", ctx.target("asan"));
+    // Named, so that the flags do not reach build scripts and macros, which run uninstrumented.
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let command = (ctx.command("rustup"))
+        .args(["run", "nightly", "cargo", "test", "--locked", "--no-run"])
+        .args(["--lib", "--tests", "--target", &target])
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("CARGO_TARGET_DIR", ctx.target("asan"));
+    let command = with_features(command, &packages);
     match runner::build(command, &packages) {
         Ok(binaries) => {
             // A macro's own tests run in the compiler's surroundings, where no flag reaches them.

@@ -1,6 +1,6 @@
 //! clippy: no warning in the plain build, with every feature, and in the model build.
 
-use super::{check, package_args, selected, user_features};
+use super::{check, package_args, selected, user_features, with_features};
 use crate::context::{Context, Outcome};
 use crate::run::Command;
 
@@ -18,15 +18,9 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     let command = denying_warnings(plain().args(package_args(&packages)));
     check(&mut outcome, "clippy", &command);
 
-    let features = user_features(&packages);
-    if !features.is_empty() {
-        let command =
-            (plain().args(package_args(&packages))).args(["--features", &features.join(",")]);
-        check(
-            &mut outcome,
-            "clippy with all features",
-            &denying_warnings(command),
-        );
+    if !user_features(&packages).is_empty() {
+        let command = denying_warnings(with_features(plain(), &packages));
+        check(&mut outcome, "clippy with all features", &command);
     }
 
     let with_models = packages
@@ -34,16 +28,16 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
         .filter(|p| p.features.iter().any(|name| name == "loom"));
     let with_models = package_args(with_models);
     if !with_models.is_empty() {
-        // Other flags mean another build of every dependency: a directory of its own, which the
-        // loom stage shares, keeps the two from evicting each other.
-        let command = (plain().args(with_models).args(["--features", "loom"]))
+        // Other flags mean another build of every dependency: in a directory of its own, which
+        // the loom stage shares, and in its profile, so that build scripts are built once.
+        let command =
+            (plain()
+                .args(with_models)
+                .args(["--features", "loom", "--profile", "model"]))
             .env("RUSTFLAGS", LOOM_FLAGS)
             .env("CARGO_TARGET_DIR", ctx.target("loom"));
-        check(
-            &mut outcome,
-            "clippy of the model build",
-            &denying_warnings(command),
-        );
+        let command = denying_warnings(command);
+        check(&mut outcome, "clippy of the model build", &command);
     }
     outcome
 }

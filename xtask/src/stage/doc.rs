@@ -1,8 +1,12 @@
 //! doc-tests and rustdoc: the examples in the documentation run, and its pages build.
 
 use super::counts::Counts;
-use super::{check, package_args, selected};
+use super::{check, selected, with_features};
 use crate::context::{Context, Outcome};
+use std::time::Duration;
+
+/// How long building and running all examples may take.
+const TESTS_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs the examples; each counts as one test.
 pub(crate) fn tests(ctx: &Context) -> Outcome {
@@ -12,10 +16,10 @@ pub(crate) fn tests(ctx: &Context) -> Outcome {
     if packages.is_empty() {
         return outcome;
     }
-    let command = (ctx
+    let command = ctx
         .cargo("test")
-        .args(["--locked", "--doc", "--no-fail-fast"]))
-    .args(package_args(&packages));
+        .args(["--locked", "--doc", "--no-fail-fast"]);
+    let command = with_features(command, &packages).limit(TESTS_LIMIT);
     let output = command.capture_stdout();
     let counts = Counts::read(&output.stdout);
     outcome.pass(counts.passed);
@@ -46,9 +50,8 @@ pub(crate) fn pages(ctx: &Context) -> Outcome {
         return outcome;
     }
     let pages = || {
-        (ctx.cargo("doc").args(["--locked", "--no-deps"]))
-            .args(package_args(&packages))
-            .env("RUSTDOCFLAGS", "-D warnings")
+        let command = with_features(ctx.cargo("doc").args(["--locked", "--no-deps"]), &packages);
+        command.env("RUSTDOCFLAGS", "-D warnings")
     };
     let private = pages().arg("--document-private-items");
     check(&mut outcome, "rustdoc with private items", &private);

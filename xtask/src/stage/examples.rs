@@ -3,11 +3,11 @@
 //! A plain example passes when it exits with 0 within its limit. One that waits for somebody, a
 //! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
 
-use super::{package_args, selected};
+use super::{selected, with_features};
+use crate::artifact::{self, Artifact};
 use crate::context::{Context, Outcome};
-use crate::json::Value;
 use crate::metadata::Package;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a plain example may run.
@@ -23,13 +23,6 @@ struct Driver {
 
 /// The examples that do not end by themselves.
 const DRIVERS: &[Driver] = &[];
-
-/// One built example.
-struct Example<'a> {
-    package: &'a Package,
-    name: String,
-    executable: PathBuf,
-}
 
 /// Builds all of them, then runs one after the other.
 pub(crate) fn run(ctx: &Context) -> Outcome {
@@ -47,7 +40,7 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     match build(ctx, &packages) {
         Ok(examples) => {
             for example in examples {
-                let what = format!("{} {}", example.package.name, example.name);
+                let what = format!("{} {}", example.package, example.target);
                 outcome.check(what, start(ctx, &example));
             }
         }
@@ -56,61 +49,26 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     outcome
 }
 
-fn build<'a>(ctx: &Context, packages: &'a [Package]) -> Result<Vec<Example<'a>>, String> {
-    let mut command = (ctx.cargo("build").args(["--locked", "--examples"]))
-        .args(package_args(packages))
-        .arg("--message-format=json-render-diagnostics");
-    let features = required_features(packages);
-    if !features.is_empty() {
-        command = command.args(["--features", &features.join(",")]);
-    }
-    let messages = command.capture_stdout().ok(&command)?;
-    let mut examples = Vec::new();
-    for line in messages.lines().filter(|line| line.starts_with('{')) {
-        let message = Value::parse(line)
-            .map_err(|error| format!("cannot read a message of cargo: {error}\n{line}"))?;
-        let target = message.at("target");
-        let kind = target.at("kind").items().first().map_or("", Value::text);
-        let executable = message.at("executable").text();
-        let id = message.at("package_id").text();
-        let package = packages.iter().find(|package| package.id == id);
-        if let (Some(package), "example", false) = (package, kind, executable.is_empty()) {
-            examples.push(Example {
-                package,
-                name: target.at("name").text().to_owned(),
-                executable: PathBuf::from(executable),
-            });
-        }
-    }
-    examples.sort_by(|a, b| a.executable.cmp(&b.executable));
-    Ok(examples)
+fn build(ctx: &Context, packages: &[Package]) -> Result<Vec<Artifact>, String> {
+    let command = with_features(
+        ctx.cargo("build").args(["--locked", "--examples"]),
+        packages,
+    );
+    let artifacts = artifact::build(command, packages)?.into_iter();
+    Ok(artifacts
+        .filter(|artifact| artifact.kind == "example")
+        .collect())
 }
 
-fn required_features(packages: &[Package]) -> Vec<String> {
-    let mut features = Vec::new();
-    for package in packages {
-        let examples = package
-            .targets
-            .iter()
-            .filter(|target| target.kind == "example");
-        for feature in examples.flat_map(|target| &target.required_features) {
-            features.push(format!("{}/{feature}", package.name));
-        }
-    }
-    features.sort();
-    features.dedup();
-    features
-}
-
-fn start(ctx: &Context, example: &Example<'_>) -> Result<(), String> {
+fn start(ctx: &Context, example: &Artifact) -> Result<(), String> {
     let driver = DRIVERS
         .iter()
-        .find(|driver| driver.package == example.package.name && driver.example == example.name);
+        .find(|driver| driver.package == example.package && driver.example == example.target);
     if let Some(driver) = driver {
         return (driver.drive)(ctx, &example.executable);
     }
     let command = (ctx.command(&example.executable))
-        .dir(&example.package.dir)
+        .dir(&example.dir)
         .limit(RUN_LIMIT);
     command.capture_merged().ok(&command).map(drop)
 }

@@ -5,8 +5,8 @@
 //! section that leads to the unpacked packages of it and of what it may depend on: core, and the
 //! macros. A crate that quietly needs another sibling does not build there.
 
+use super::check;
 use super::project::Project;
-use super::{check, package_args};
 use crate::context::{Context, Outcome};
 use crate::metadata::{self, Package};
 use std::fmt::Write;
@@ -37,19 +37,12 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     {
         return outcome;
     }
-    let excluded = package_args(&kept).into_iter();
-    let excluded = excluded.map(|word| {
-        if word == "-p" {
-            "--exclude".to_owned()
-        } else {
-            word
-        }
-    });
+    let excluded = kept.iter().flat_map(|package| ["--exclude", &package.name]);
     // `--allow-dirty`: the stage is run before committing, too.
-    let command = (ctx
+    let command = ctx
         .cargo("package")
-        .args(["--workspace", "--locked", "--allow-dirty"]))
-    .args(excluded);
+        .args(["--workspace", "--locked", "--allow-dirty"]);
+    let command = command.args(excluded);
     check(&mut outcome, "cargo package", &command);
     if outcome.failed() > 0 {
         return outcome;
@@ -99,3 +92,6 @@ fn is_patched(package: &Package, other: &Package) -> bool {
     }
     package.siblings.contains(&other.name) && SHARED.contains(&other.name.as_str())
 }
+
+#[cfg(test)]
+mod tests;

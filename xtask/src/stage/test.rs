@@ -1,6 +1,6 @@
 //! test: every test of the workspace, in each pass.
 
-use super::{package_args, selected};
+use super::{selected, with_features};
 use crate::context::{Context, Outcome};
 use crate::runner::{self, Pass};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
     if packages.is_empty() {
         return outcome;
     }
-    let command = (ctx.cargo("test").args(["--locked", "--no-run"])).args(package_args(&packages));
+    let command = with_features(ctx.cargo("test").args(["--locked", "--no-run"]), &packages);
     match runner::build(command, &packages) {
         Ok(binaries) => {
             for pass in PASSES {
