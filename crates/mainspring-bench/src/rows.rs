@@ -86,11 +86,11 @@ pub fn count(row: &str, name: &str, units: u64) -> bool {
 
 fn run_on<R: OneThread>(row: &str, passes: u32) -> Option<Outcome> {
     Some(match row {
-        "spawn-join" => timed::<R>(passes, 500, sched::spawn_join::<R>),
-        "spawn-inside" => timed::<R>(passes, 500, sched::spawn_inside::<R>),
-        "chain" => timed::<R>(passes, 300, sched::chain::<R>),
+        "spawn-join" => timed::<R>(passes, sched::spawn_join::<R>),
+        "spawn-inside" => timed::<R>(passes, sched::spawn_inside::<R>),
+        "chain" => timed::<R>(passes, sched::chain::<R>),
         "yield" => sched::yields::<R>(passes),
-        "ping-pong" => timed::<R>(passes, 300, sched::ping_pong::<R>),
+        "ping-pong" => timed::<R>(passes, sched::ping_pong::<R>),
         "wake" => wake::run::<R>(passes),
         "task-bytes" => memory::parked_task::<R>(),
         "sleeping-task-bytes" => memory::sleeping_task::<R>(),
@@ -116,14 +116,17 @@ fn count_on<R: OneThread>(row: &str, units: u64) -> bool {
     true
 }
 
-/// Times `work(thousands)`: nanoseconds per unit, a thousand units each.
-fn timed<R: OneThread>(
-    passes: u32,
-    thousands: u64,
-    work: impl AsyncFn(u64) + 'static,
-) -> Outcome {
+/// How long a pass should take: long enough for the clock, short enough to fit between two
+/// interruptions.
+const PASS_NS: f64 = 40e6;
+
+/// Times `work(thousands)`: nanoseconds per unit, a thousand units each. The warm-up finds out
+/// how many fill a pass.
+fn timed<R: OneThread>(passes: u32, work: impl AsyncFn(u64) + 'static) -> Outcome {
     let nanos = R::block_on(async move {
-        work(thousands / 4).await;
+        let thousand_ns = nanos_per(1, work(1)).await.min(nanos_per(1, work(1)).await);
+        let thousands = (PASS_NS / thousand_ns).ceil() as u64;
+        work(thousands).await;
         let mut nanos = Vec::new();
         for _ in 0..passes {
             nanos.push(nanos_per(thousands * 1_000, work(thousands)).await);

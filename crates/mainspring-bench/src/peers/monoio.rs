@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use local_sync::oneshot;
+use futures_channel::oneshot;
 
 use crate::runtime::{OneThread, Sure, YieldOnce};
 
