@@ -5,6 +5,7 @@ use crate::context::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod bench;
 mod ci;
 mod context;
 mod json;
@@ -30,6 +31,9 @@ Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may tak
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["bench", ..] = words.as_slice() {
+        return bench::main(&args[1..]);
+    }
     let result = match words.as_slice() {
         ["ci", options @ ..] => ci(options),
         ["help" | "--help" | "-h", ..] | [] => {

@@ -37,7 +37,9 @@ fn main() -> ExitCode {
         ["count", row, name, units] => count(row, name, units.parse().unwrap_or(0)),
         ["serve", kind, name, size] => net::serve(kind, name, size.parse().unwrap_or(64)),
         _ => {
-            eprintln!("usage: mainspring-bench list | run ROW IMPL [--passes n] | count ROW IMPL UNITS");
+            eprintln!(
+                "usage: mainspring-bench list | run ROW IMPL [--passes n] | count ROW IMPL UNITS"
+            );
             ExitCode::from(2)
         }
     }
@@ -52,6 +54,7 @@ fn list() -> ExitCode {
 
 fn run(row: &str, name: &str, passes: u32) -> ExitCode {
     sys::raise_descriptor_limit();
+    let calm = sys::calm();
     let outcome = match net::run(row, name) {
         Some(outcome) => Some(outcome),
         None => {
@@ -63,7 +66,7 @@ fn run(row: &str, name: &str, passes: u32) -> ExitCode {
         eprintln!("no implementation `{name}` in row `{row}`");
         return ExitCode::from(2);
     };
-    outcome.print(row, name, sys::scheduling());
+    outcome.print(row, name, sys::scheduling(), calm);
     ExitCode::SUCCESS
 }
 

@@ -34,14 +34,14 @@ impl Outcome {
     }
 
     /// One flat JSON object a metric, on standard output.
-    pub fn print(&self, row: &str, name: &str, scheduling: Scheduling) {
+    pub fn print(&self, row: &str, name: &str, scheduling: Scheduling, calm: bool) {
         let note = self.note.as_deref().unwrap_or("");
         for metric in &self.metrics {
             let (low, high) = extremes(&metric.passes);
             println!(
                 "{{\"row\":\"{row}\",\"impl\":\"{name}\",\"metric\":\"{}\",\"value\":{:.4},\
                  \"low\":{low:.4},\"high\":{high:.4},\"passes\":{},\"ran_ns\":{},\"waited_ns\":{},\
-                 \"note\":\"{note}\"}}",
+                 \"calm\":{calm},\"note\":\"{note}\"}}",
                 metric.name,
                 median(&metric.passes),
                 metric.passes.len(),
@@ -75,7 +75,9 @@ pub fn percentile(samples: &mut [u64], part: f64) -> f64 {
 }
 
 fn extremes(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::MAX, f64::MIN), |(low, high), &v| (low.min(v), high.max(v)))
+    values.iter().fold((f64::MAX, f64::MIN), |(low, high), &v| {
+        (low.min(v), high.max(v))
+    })
 }
 
 #[cfg(test)]

@@ -35,7 +35,11 @@ pub struct Implementation {
 
 impl Implementation {
     fn of<R: OneThread>(name: &'static str) -> Implementation {
-        Implementation { name, run: run_on::<R>, count: count_on::<R> }
+        Implementation {
+            name,
+            run: run_on::<R>,
+            count: count_on::<R>,
+        }
     }
 }
 
@@ -58,18 +62,29 @@ const ROWS: &[&str] = &[
 
 /// Who does not take part in a row, and why not.
 const ABSENT: &[(&str, &str, &str)] = &[
-    ("chain", "glommio", "polls a new task inside spawn and overflows its stack"),
-    ("sleeping-task-bytes", "floor", "the bare wheel is not a runtime"),
+    (
+        "chain",
+        "glommio",
+        "polls a new task inside spawn and overflows its stack",
+    ),
+    (
+        "sleeping-task-bytes",
+        "floor",
+        "the bare wheel is not a runtime",
+    ),
     ("sleep-lateness", "floor", "the bare wheel has no clock"),
     ("sleep-storm", "floor", "the bare wheel has no clock"),
 ];
 
 /// Every row with every implementation that takes part.
 pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ROWS.iter().flat_map(|&row| {
-        implementations().into_iter().map(move |implementation| (row, implementation.name))
-    })
-    .filter(|(row, name)| !ABSENT.iter().any(|(r, n, _)| r == row && n == name))
+    ROWS.iter()
+        .flat_map(|&row| {
+            implementations()
+                .into_iter()
+                .map(move |implementation| (row, implementation.name))
+        })
+        .filter(|(row, name)| !ABSENT.iter().any(|(r, n, _)| r == row && n == name))
 }
 
 /// Runs a row: one warm-up and `passes` passes.

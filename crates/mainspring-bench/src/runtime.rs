@@ -40,7 +40,9 @@ where
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.0).poll(cx).map(|result| result.expect("the other side is there"))
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|result| result.expect("the other side is there"))
     }
 }
 

@@ -16,9 +16,15 @@ pub struct Scheduling {
 /// Reads `/proc/self/task/*/schedstat`.
 pub fn scheduling() -> Scheduling {
     let mut sum = Scheduling::default();
-    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+    for thread in fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-        let mut fields = text.split_whitespace().map(|field| field.parse().unwrap_or(0));
+        let mut fields = text
+            .split_whitespace()
+            .map(|field| field.parse().unwrap_or(0));
         sum.ran_ns += fields.next().unwrap_or(0);
         sum.waited_ns += fields.next().unwrap_or(0);
     }
@@ -40,12 +46,20 @@ pub fn pin_thread(core: usize) {
     unsafe { libc::CPU_SET(core, &mut set) };
     // SAFETY: the pointer and the size describe `set`; 0 is the calling thread.
     let failed = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
-    assert_eq!(failed, 0, "cannot pin to core {core}: {}", io::Error::last_os_error());
+    assert_eq!(
+        failed,
+        0,
+        "cannot pin to core {core}: {}",
+        io::Error::last_os_error()
+    );
 }
 
 /// Lifts the soft limit on descriptors to the hard one.
 pub fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: the pointer is valid for the call.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0 {
         limit.rlim_cur = limit.rlim_max;
@@ -61,7 +75,10 @@ pub fn cpu_time_of(process: u32) -> Duration {
     // SAFETY: the pointer is valid for the call.
     let failed = unsafe { libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) };
     assert_eq!(failed, 0, "process {process} has no clock");
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is valid for the call.
     let failed = unsafe { libc::clock_gettime(clock, &mut time) };
     assert_eq!(failed, 0, "process {process} is gone");
@@ -84,4 +101,47 @@ impl Random {
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
+}
+
+/// Shields this process from its neighbours as far as it may: a session of its own, with the
+/// highest weight for the session's scheduling group and for the process. Says whether it was
+/// allowed to. (While the kernel groups by session, a plain nice value counts only within one.)
+///
+/// Must come before any thread: what returns is a forked child, because the driver makes its
+/// children leaders of a group, and such a one cannot start a session. The first process
+/// waits for it and ends as it ends; when the driver dies, both die.
+pub fn calm() -> bool {
+    end_with_parent();
+    // SAFETY: there is one thread, so the child may go on as if nothing had happened.
+    match unsafe { libc::fork() } {
+        -1 => return false,
+        0 => {}
+        child => exit_like(child),
+    }
+    end_with_parent();
+    // SAFETY: no pointers; a freshly forked process leads no group.
+    unsafe { libc::setsid() };
+    // SAFETY: no pointers; 0 is this process.
+    let niced = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) } == 0;
+    let group = fs::write("/proc/self/autogroup", "-20");
+    let grouping = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
+    niced && (group.is_ok() || !grouping.is_ok_and(|on| on.trim() == "1"))
+}
+
+/// Has the kernel kill this process when its parent ends.
+pub fn end_with_parent() {
+    // SAFETY: this option takes no pointers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+fn exit_like(child: libc::pid_t) -> ! {
+    let mut status = 0;
+    // SAFETY: the pointer is valid for the call.
+    while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {}
+    let code = if libc::WIFEXITED(status) {
+        libc::WEXITSTATUS(status)
+    } else {
+        70
+    };
+    std::process::exit(code)
 }

@@ -17,7 +17,10 @@ pub struct Sender<T>(Rc<Shared<T>>);
 pub struct Receiver<T>(Rc<Shared<T>>);
 
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = Rc::new(Shared { value: Cell::new(None), waiter: Cell::new(None) });
+    let shared = Rc::new(Shared {
+        value: Cell::new(None),
+        waiter: Cell::new(None),
+    });
     (Sender(Rc::clone(&shared)), Receiver(shared))
 }
 

@@ -112,9 +112,19 @@ pub fn spawn<F: Future + 'static>(future: F) -> Join<F::Output> {
             joiner: Cell::new(None),
         };
         // SAFETY: the block is ours, large enough, and aligned for anything up to 16 bytes.
-        unsafe { block.write(Task { header, body: Body { future: ManuallyDrop::new(future) } }) };
+        unsafe {
+            block.write(Task {
+                header,
+                body: Body {
+                    future: ManuallyDrop::new(future),
+                },
+            })
+        };
         queue.push(block.cast());
-        Join { task: block.cast(), output: PhantomData }
+        Join {
+            task: block.cast(),
+            output: PhantomData,
+        }
     })
 }
 
@@ -252,7 +262,10 @@ impl<T> Future for Join<T> {
             header.joiner.set(Some(cx.waker().clone()));
             return Poll::Pending;
         }
-        assert!(header.phase.replace(Phase::Taken) == Phase::Done, "joined twice");
+        assert!(
+            header.phase.replace(Phase::Taken) == Phase::Done,
+            "joined twice"
+        );
         // SAFETY: the body starts right after the header (`spawn` checks the alignment). The
         // phase was Done: the body is an output of the type the handle was made with, and it
         // is Taken from now on, so nobody reads or drops it again.

@@ -43,7 +43,12 @@ impl Wheel {
         let level = (31 - (tick | 1).leading_zeros() as usize) / SLOT_BITS;
         let slot = level * SLOTS + ((tick >> (level * SLOT_BITS)) as usize & (SLOTS - 1));
         let next = self.heads[slot];
-        let entry = Entry { next, previous: NONE, slot: slot as u32, waker: Some(waker) };
+        let entry = Entry {
+            next,
+            previous: NONE,
+            slot: slot as u32,
+            waker: Some(waker),
+        };
         let index = self.free;
         let index = if index == NONE {
             self.entries.push(entry);
@@ -91,7 +96,10 @@ pub struct Sleep {
 
 impl Sleep {
     pub fn new(duration: Duration) -> Sleep {
-        Sleep { tick: duration.as_micros().min(u128::from(u32::MAX)) as u32, index: NONE }
+        Sleep {
+            tick: duration.as_micros().min(u128::from(u32::MAX)) as u32,
+            index: NONE,
+        }
     }
 }
 
@@ -123,8 +131,9 @@ mod tests {
     #[test]
     fn entries_leave_from_the_middle_and_their_slots_empty_out() {
         WHEEL.with_borrow_mut(|wheel: &mut Wheel| {
-            let held: Vec<u32> =
-                [5, 5, 5, 300, 70_000].map(|tick| wheel.insert(tick, Waker::noop().clone())).into();
+            let held: Vec<u32> = [5, 5, 5, 300, 70_000]
+                .map(|tick| wheel.insert(tick, Waker::noop().clone()))
+                .into();
             for index in [held[1], held[0], held[2], held[4], held[3]] {
                 assert!(wheel.cancel(index).is_some());
             }

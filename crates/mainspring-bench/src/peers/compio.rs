@@ -17,8 +17,14 @@ pub struct Compio;
 impl Compio {
     pub fn runtime() -> compio::runtime::Runtime {
         let mut proactor = ProactorBuilder::new();
-        proactor.single_issuer(true).coop_taskrun(true).taskrun_flag(true);
-        RuntimeBuilder::new().with_proactor(proactor).build().expect("a runtime")
+        proactor
+            .single_issuer(true)
+            .coop_taskrun(true)
+            .taskrun_flag(true);
+        RuntimeBuilder::new()
+            .with_proactor(proactor)
+            .build()
+            .expect("a runtime")
     }
 }
 

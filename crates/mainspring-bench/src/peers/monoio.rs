@@ -17,7 +17,11 @@ impl OneThread for Monoio {
 
     fn block_on<T: 'static>(main: impl Future<Output = T> + 'static) -> T {
         let builder = monoio::RuntimeBuilder::<monoio::IoUringDriver>::new();
-        builder.enable_timer().build().expect("a runtime").block_on(main)
+        builder
+            .enable_timer()
+            .build()
+            .expect("a runtime")
+            .block_on(main)
     }
 
     fn spawn<T: 'static>(task: impl Future<Output = T> + 'static) -> Self::Join<T> {

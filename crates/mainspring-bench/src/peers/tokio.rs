@@ -18,7 +18,9 @@ impl OneThread for Tokio {
     type Receiver<T: 'static> = Sure<oneshot::Receiver<T>>;
 
     fn block_on<T: 'static>(main: impl Future<Output = T> + 'static) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(main)
     }
 
@@ -61,7 +63,9 @@ impl<F: Future> Future for StaysHere<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the field is never moved out of the pinned wrapper.
-        unsafe { self.map_unchecked_mut(|wrapper| &mut wrapper.0) }.poll(cx).map(StaysHere)
+        unsafe { self.map_unchecked_mut(|wrapper| &mut wrapper.0) }
+            .poll(cx)
+            .map(StaysHere)
     }
 }
 
@@ -72,6 +76,8 @@ impl<T> Future for Joined<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.0).poll(cx).map(|done| done.expect("no task of a row panics").0)
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|done| done.expect("no task of a row panics").0)
     }
 }

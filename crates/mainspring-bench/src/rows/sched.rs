@@ -76,7 +76,9 @@ pub async fn round_robin<R: OneThread>(rounds: u64) -> Fairness {
         task.await;
     }
     assert_eq!(total.get(), rounds * YIELDERS);
-    Fairness { progress: at_first_end.get() as f64 / (rounds * YIELDERS) as f64 }
+    Fairness {
+        progress: at_first_end.get() as f64 / (rounds * YIELDERS) as f64,
+    }
 }
 
 /// Times the round robin and says so when the order was not fair.
@@ -97,7 +99,10 @@ pub fn yields<R: OneThread>(passes: u32) -> Outcome {
     if progress > 0.9 {
         return outcome;
     }
-    outcome.noted(format!("unfair: first done when {:.1} % had run", progress * 100.0))
+    outcome.noted(format!(
+        "unfair: first done when {:.1} % had run",
+        progress * 100.0
+    ))
 }
 
 /// A message that carries the sender of the answer.
@@ -118,7 +123,10 @@ fn ping<R: OneThread>(rounds: u64, serve: R::Sender<Ball<R>>) -> impl Future<Out
         let mut out = Some(serve);
         for _ in 0..rounds {
             let (answer, answered) = R::oneshot::<Ball<R>>();
-            R::send(out.take().expect("the other side answers"), Ball(Some(answer)));
+            R::send(
+                out.take().expect("the other side answers"),
+                Ball(Some(answer)),
+            );
             out = answered.await.0;
         }
     }

@@ -27,7 +27,10 @@ impl<R: OneThread, S: Future<Output = ()>> Slots<R, S> {
     /// As many slots, each with a sleep that has been polled once.
     pub async fn filled(count: usize, mut make: impl FnMut(u64) -> S) -> Slots<R, S> {
         let slots = std::iter::repeat_with(|| None).take(count).collect();
-        let mut slots = Slots { slots, runtime: PhantomData };
+        let mut slots = Slots {
+            slots,
+            runtime: PhantomData,
+        };
         for index in 0..count {
             slots.replace(index, make(index as u64)).await;
         }

@@ -31,7 +31,11 @@ pub fn run<R: OneThread>(passes: u32) -> Outcome {
     let floor = TypeId::of::<R>() == TypeId::of::<Floor>();
     let mut p50 = Vec::new();
     for pass in 0..=passes {
-        let mut nanos = if floor { futex_wakes() } else { runtime_wakes::<R>() };
+        let mut nanos = if floor {
+            futex_wakes()
+        } else {
+            runtime_wakes::<R>()
+        };
         if pass > 0 {
             p50.push(percentile(&mut nanos, 0.5) / 1e3);
         }
@@ -46,8 +50,11 @@ fn runtime_wakes<R: OneThread>() -> Vec<u64> {
         sys::pin_thread(0);
         for _ in 0..WAKES {
             thread::sleep(GAP);
-            let Some(waker) = bell.waker.lock().expect("not poisoned").take() else { continue };
-            bell.rung_at_ns.store(epoch.elapsed().as_nanos() as u64 + 1, Ordering::SeqCst);
+            let Some(waker) = bell.waker.lock().expect("not poisoned").take() else {
+                continue;
+            };
+            bell.rung_at_ns
+                .store(epoch.elapsed().as_nanos() as u64 + 1, Ordering::SeqCst);
             waker.wake();
         }
         thread::sleep(GAP);
