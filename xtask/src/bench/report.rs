@@ -250,7 +250,7 @@ pub(crate) fn number(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
             text.push(',');
         }
         text.push(digit);

@@ -61,12 +61,12 @@ pub(crate) fn run(
     row: &Row,
     pairs: &[(String, String)],
     asked: &Asked,
-) -> Result<Vec<Line>, String> {
+) -> Vec<Line> {
     let names = names(row, row.id, pairs, asked);
     let mut lines = Vec::new();
     println!("{}: {}", row.id, names.join(", "));
     for round in 0..asked.reps {
-        lines.extend(one_round(program, row, &names, asked, round)?);
+        lines.extend(one_round(program, row, &names, asked, round));
     }
     let worst = |lines: &[Line]| {
         let spreads = table(row, lines).into_iter().map(|entry| entry.spread);
@@ -76,38 +76,41 @@ pub(crate) fn run(
     };
     let spread = worst(&lines);
     if spread <= row.margin() || asked.reps < 3 {
-        return Ok(lines);
+        return lines;
     }
     println!("{}: spread {:.1} %, once more", row.id, spread * 100.0);
     let mut again = Vec::new();
     for round in 0..asked.reps {
-        again.extend(one_round(program, row, &names, asked, round)?);
+        again.extend(one_round(program, row, &names, asked, round));
     }
-    Ok(if worst(&again) < spread { again } else { lines })
+    if worst(&again) < spread { again } else { lines }
 }
 
-fn one_round(
-    program: &Path,
-    row: &Row,
-    names: &[&str],
-    asked: &Asked,
-    round: u32,
-) -> Result<Vec<Line>, String> {
+fn one_round(program: &Path, row: &Row, names: &[&str], asked: &Asked, round: u32) -> Vec<Line> {
     let mut lines = Vec::new();
     for name in names {
-        let mut best = one_run(program, row, name, asked, round)?;
+        let mut best = match one_run(program, row, name, asked, round) {
+            Ok(lines) => lines,
+            // The others are still worth comparing; the report has no line for this one.
+            Err(why) => {
+                eprintln!("{} {name}: {}", row.id, why.trim_end());
+                continue;
+            }
+        };
         for _ in 0..REPEATS_MAX {
             if waited(&best) <= WAITED_MAX {
                 break;
             }
-            let again = one_run(program, row, name, asked, round)?;
+            let Ok(again) = one_run(program, row, name, asked, round) else {
+                break;
+            };
             if waited(&again) < waited(&best) {
                 best = again;
             }
         }
         lines.extend(best);
     }
-    Ok(lines)
+    lines
 }
 
 fn waited(lines: &[Line]) -> f64 {

@@ -393,20 +393,20 @@ pub(crate) const ROWS: &[Row] = &[
     echo(
         "http-64",
         "HTTP hello, 64 connections, µs of server CPU a request",
-        ("tokio", 0.95, 0.95),
+        ("hyper-tokio", 0.95, 0.95),
         &[],
     ),
     echo(
         "http-512",
         "HTTP hello, 512 connections, µs",
-        ("tokio", 0.95, 0.87),
-        &[("tokio", 8.2)],
+        ("hyper-tokio", 0.95, 0.87),
+        &[("hyper-tokio", 8.2)],
     ),
     echo(
         "http-4096",
         "HTTP hello, 4,096 connections, µs",
-        ("tokio", 0.95, 0.87),
-        &[("tokio", 9.8)],
+        ("hyper-tokio", 0.95, 0.87),
+        &[("hyper-tokio", 9.8)],
     ),
     Row {
         id: "build",

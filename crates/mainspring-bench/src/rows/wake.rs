@@ -79,61 +79,53 @@ fn runtime_wakes<R: OneThread>() -> Vec<u64> {
 
 async fn rung(bell: &Bell) -> u64 {
     poll_fn(|cx| {
-        let take = || match bell.rung_at_ns.swap(EMPTY, Ordering::SeqCst) {
+        let taken = || match bell.rung_at_ns.swap(EMPTY, Ordering::SeqCst) {
             EMPTY => Poll::Pending,
             rung_at => Poll::Ready(rung_at),
         };
-        if take_is_empty(bell) {
+        if bell.rung_at_ns.load(Ordering::SeqCst) == EMPTY {
             *bell.waker.lock().expect("not poisoned") = Some(cx.waker().clone());
         }
-        take()
+        taken()
     })
     .await
 }
 
-fn take_is_empty(bell: &Bell) -> bool {
-    bell.rung_at_ns.load(Ordering::SeqCst) == EMPTY
-}
-
 /// The floor: the same over a bare futex.
 fn futex_wakes() -> Vec<u64> {
+    const QUIET: u32 = 0;
+    const RUNG: u32 = 1;
+    const OVER: u32 = 2;
     let word: &'static AtomicU32 = Box::leak(Box::default());
     let rung_at_ns: &'static AtomicU64 = Box::leak(Box::default());
     let epoch = Instant::now();
     let ringer = thread::spawn(move || {
         sys::pin_thread(0);
-        for _ in 0..WAKES {
+        for turn in 0..=WAKES {
             thread::sleep(GAP);
             rung_at_ns.store(epoch.elapsed().as_nanos() as u64, Ordering::SeqCst);
-            word.store(1, Ordering::SeqCst);
-            // SAFETY: the word lives for ever; the call wakes at most one waiter.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    word.as_ptr(),
-                    libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                    1,
-                )
-            };
+            word.store(if turn < WAKES { RUNG } else { OVER }, Ordering::SeqCst);
+            futex(word, libc::FUTEX_WAKE, 1);
         }
     });
     let mut nanos = Vec::with_capacity(WAKES);
-    while nanos.len() < WAKES {
-        while word.swap(0, Ordering::SeqCst) == 0 {
-            // SAFETY: the word lives for ever; no time-out is given.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    word.as_ptr(),
-                    libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-                    0,
-                    std::ptr::null::<libc::timespec>(),
-                )
-            };
+    loop {
+        match word.swap(QUIET, Ordering::SeqCst) {
+            QUIET => futex(word, libc::FUTEX_WAIT, QUIET),
+            RUNG => {
+                let now = epoch.elapsed().as_nanos() as u64;
+                nanos.push(now - rung_at_ns.load(Ordering::SeqCst));
+            }
+            _ => break,
         }
-        let now = epoch.elapsed().as_nanos() as u64;
-        nanos.push(now - rung_at_ns.load(Ordering::SeqCst));
     }
     ringer.join().expect("the ringer does not panic");
     nanos
+}
+
+fn futex(word: &'static AtomicU32, operation: libc::c_int, value: u32) {
+    let no_limit = std::ptr::null::<libc::timespec>();
+    let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word lives for ever; both operations take it, a value, and no time limit.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_limit) };
 }
