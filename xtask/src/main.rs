@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod artifact;
+mod bench;
 mod ci;
 mod claims;
 mod context;
@@ -47,6 +48,9 @@ Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may tak
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["bench", ..] = words.as_slice() {
+        return bench::main(&args[1..]);
+    }
     let result = match words.as_slice() {
         ["ci", options @ ..] => ci(options),
         ["mutants", args @ ..] => by_command(|ctx| mutants::main(ctx, args)),

@@ -1,0 +1,33 @@
+//! tokio, current-thread.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::net::Job;
+
+pub fn serve(listener: std::net::TcpListener, job: Job) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        listener.set_nonblocking(true).expect("a mode");
+        let listener = TcpListener::from_std(listener).expect("a listener");
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            tokio::spawn(connection(stream, job));
+        }
+    });
+}
+
+async fn connection(mut stream: TcpStream, job: Job) {
+    let mut buffer = vec![0; job.buffer_bytes];
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        if stream
+            .write_all(job.kind.answer(&buffer[..count]))
+            .await
+            .is_err()
+        {
+            return;
+        }
+    }
+}
