@@ -22,14 +22,8 @@ mod tools;
 mod weaken;
 
 const HELP: &str = "\
-cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask ci [OPTIONS]     run every stage; the last line is `N passed, N failed, N skipped`
-cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
-cargo xtask tidy             the rules of the house style alone
-cargo xtask weaken           every ordering one step weaker: a model has to turn red
-    [--file PART] [--sample] [--seed N]
-
-  --quick                    the stages of a commit: fmt, clippy, test, tidy
+  --quick                    the stages of a commit: fmt, clippy, tidy, test
   --only STAGE[,STAGE]       these stages alone
   -p PACKAGE                 this package alone; may be repeated
   --install                  fetch missing tools into target/tools (implied by CI=true)
@@ -41,6 +35,7 @@ cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask weaken           every ordering one step weaker: a model has to turn red
     [--file PART] [--sample] [--seed N]
 cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
+cargo xtask bench [ROWS]     the side-by-side benchmarks; `cargo xtask bench --help`
 
 Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may take.
 ";

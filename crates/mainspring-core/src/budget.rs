@@ -108,7 +108,7 @@ pub fn is_spent() -> bool {
 ///
 /// # Cancel safety
 ///
-/// As `future`: dropping the one drops the other.
+/// That of `future`, which is dropped with it: *safe* if that one is.
 pub fn unconstrained<F: Future>(future: F) -> Unconstrained<F> {
     Unconstrained { future }
 }

@@ -133,6 +133,7 @@ impl<'a> Polling<'a> {
 impl Drop for Polling<'_> {
     #[inline]
     fn drop(&mut self) {
+        // CLAIM: [poll.nested] also when the poll unwinds.
         FRAME.with(|cell| cell.set(self.outer));
         if let Some((task, began)) = self.offers {
             revoke::revoke_untaken(task, began);

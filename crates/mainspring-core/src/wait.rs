@@ -142,7 +142,7 @@ impl WaitSlot {
     /// Counts a poll and forgets what was waited for. Returns the poll's number.
     #[inline]
     pub(crate) fn begin_poll(&self) -> u32 {
-        // One writer at a time, ordered by the state word: [wait.one-writer].
+        // CLAIM: [wait.one-writer] the poller alone, one after the other by the state word.
         let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
         self.word.store(u64::from(polls) << 32, Relaxed);
         polls

@@ -24,6 +24,7 @@ thread_local! {
 #[inline]
 pub(crate) fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
+    // CLAIM: [bound.number] 64 bits of a counter that only grows.
     NUMBER.with(|cell| {
         if cell.get() == 0 {
             cell.set(NEXT.fetch_add(1, Relaxed));

@@ -1,4 +1,10 @@
 //! The way to a one-thread executor from other threads.
+//!
+//! # Invariants
+//!
+//! - **home.packed** — before its first poll a journey holds `make` alone; the future, which may
+//!   be anything but `Send`, exists only at home.
+//! - **home.pinned** — the future inside a journey is pinned structurally: never moved once made.
 
 use crate::local::shared::{Admission, SharedRef};
 use mainspring_core::task::{self, JoinHandle, SchedulerRef};
@@ -94,12 +100,6 @@ impl fmt::Debug for Home {
 }
 
 /// A future that is made where it is polled first.
-///
-/// # Invariants
-///
-/// - **home.packed** — before its first poll a journey holds `make` alone; the future, which may
-///   be anything but `Send`, exists only at home.
-/// - **home.pinned** — the future inside is pinned structurally: never moved once it was made.
 enum Journey<M, F> {
     Packed(M),
     Unpacked(F),

@@ -65,7 +65,7 @@ impl Wake for Root {
         // ORDERING: [root.wake] Release half, pairs with the swap in `take`. A wake that finds the
         // flag already set releases too, which is why this is a swap and not a load first.
         if !self.woken.swap(true, AcqRel) {
-            // [root.not-lost] the flag first: a thread that is unparked finds the poll due.
+            // CLAIM: [root.not-lost] the flag first: a thread that is unparked finds the poll due.
             self.driver.unpark();
         }
     }

@@ -119,8 +119,8 @@ impl TaskRef {
         let before = header.state.seen();
         let polls = header.wait.polls();
         let reason = header.wait.reason(now);
-        // Equal reads around it, with the task idle, make the reason the one of that poll:
-        // [wait.torn].
+        // CLAIM: [wait.torn] equal reads around it, with the task idle, make the reason the one of
+        // that poll.
         let after = header.state.seen();
         let whole = before.is_idle() && after.is_idle() && polls == header.wait.polls();
         TaskInfo {

@@ -98,6 +98,7 @@ impl Shared {
     /// Takes a task that was made on another thread.
     pub(crate) fn receive(&self, runnable: Runnable) -> Admission {
         match self.arrivals.push(runnable) {
+            // CLAIM: [local.no-sleeper] after the push, and remembered.
             Pushed::First => self.driver.unpark(),
             Pushed::Queued => {}
             Pushed::Closed(runnable) => return Admission::Refused(runnable),
@@ -180,7 +181,7 @@ impl Schedule for Shared {
         match self.wakes.push(runnable) {
             Pushed::First => self.driver.unpark(),
             Pushed::Queued => {}
-            // The inbox is never closed while a task of this executor has a future.
+            // CLAIM: [local.home-only] the inbox is never closed while a task of this executor has a future.
             Pushed::Closed(runnable) => drop(runnable),
         }
     }

@@ -34,7 +34,11 @@ fn is_id(text: &str) -> bool {
     text.contains('.') && parts.all(is_part)
 }
 
-const MARKS: [(&str, How); 2] = [("SAFETY:", How::Safety), ("ORDERING:", How::Ordering)];
+const MARKS: [(&str, How); 3] = [
+    ("SAFETY:", How::Safety),
+    ("ORDERING:", How::Ordering),
+    ("CLAIM:", How::Upheld),
+];
 
 /// The ids in brackets after a mark, with the numbers of their lines. A mark holds until the next
 /// one or the end of the block, so that a long argument may name an edge where it comes to it.
