@@ -54,6 +54,7 @@ impl Drop for Unit {
     #[inline]
     fn drop(&mut self) {
         if self.limited {
+            // CLAIM: [budget.refund]
             // A unit outlives its poll only if a leaf keeps it across an await, where it would
             // refill a later poll by one: bounded by the full budget.
             if let Some(left) = poll::budget() {
@@ -74,6 +75,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Unit> {
     match poll::budget() {
         None => Poll::Ready(Unit { limited: false }),
         Some(0) => {
+            // CLAIM: [budget.self-wake]
             poll::note_yield();
             cx.waker().wake_by_ref();
             Poll::Pending

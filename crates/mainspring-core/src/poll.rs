@@ -1,9 +1,9 @@
 //! What the poll under way on this thread knows about itself.
 //!
-//! One thread-local record, written by whoever polls a task (a task's `Runnable::run` and the root of a
-//! `block_on`) and read by the leaves: which task is running and for the how-manieth time, how
-//! much of its budget is left, whether it asked to yield, how many shields are open, and where
-//! its wait reason goes. A leaf pays one thread-local access for all of it.
+//! One thread-local record, written by whoever polls a task (a task's `Runnable::run`, and the root
+//! of a `block_on`) and read by the leaves: which task is running and for the how-manieth time, how
+//! much of its budget is left, whether it asked to yield, how many shields are open, and where its
+//! wait reason goes. A leaf pays one thread-local access for all of it.
 //!
 //! Outside a poll of ours (under tokio, smol, or in a plain thread) the record is empty: the budget
 //! is unlimited, wait reasons go nowhere, and [`stamp`] is `None`.

@@ -9,8 +9,8 @@
 //!
 //! - **wait.one-writer** — a slot is written only by the thread that polls its task, so a load and
 //!   a store are enough to update one half of the word.
-//! - **wait.torn** — the object and the word are two stores: a reader believes them only between two
-//!   equal reads of the task's state and poll counter, when the task is not running.
+//! - **wait.torn** — the object and the word are two stores: a reader believes them only between
+//!   two equal reads of the task's state and poll counter, when the task is not running.
 
 use crate::poll;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};

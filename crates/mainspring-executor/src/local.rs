@@ -99,8 +99,8 @@ impl LocalExecutor {
 
     /// Spawns a task on this executor. It runs when the executor next does.
     ///
-    /// Dropping the handle detaches the task. After the executor was shut down the task is cancelled
-    /// at once.
+    /// Dropping the handle detaches the task. After the executor has shut down, the task is
+    /// cancelled at once.
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -12,7 +12,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `root.wake` | `Root::wake_by_ref` | [`Root::take`] | what the waker's thread wrote before it woke |
+//! | `root.wake` | `Root::wake_by_ref` | [`Root::take`] | what the waker wrote before |
 
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::sync::atomic::{

@@ -115,7 +115,7 @@ impl Faults {
         }
         let pause_ms = 1 << self.in_a_row.min(Self::PAUSE_MS_LOG2_MAX);
         self.in_a_row = self.in_a_row.saturating_add(1);
-        // CLAIM: [worker.faults] the driver cannot be waited in, so the thread sleeps a bounded time.
+        // CLAIM: [worker.faults] the thread sleeps, for a bounded time, where the driver cannot.
         std::thread::park_timeout(Duration::from_millis(pause_ms));
     }
 }

@@ -181,7 +181,7 @@ impl Schedule for Shared {
         match self.wakes.push(runnable) {
             Pushed::First => self.driver.unpark(),
             Pushed::Queued => {}
-            // CLAIM: [local.home-only] the inbox is never closed while a task of this executor has a future.
+            // CLAIM: [local.home-only] the inbox is never closed while a task has a future.
             Pushed::Closed(runnable) => drop(runnable),
         }
     }
