@@ -60,6 +60,7 @@ mod entry;
 mod inner;
 mod queue;
 pub(crate) mod revoke;
+mod section;
 mod waiter;
 
 pub use self::diagnose::{Cure, Diagnosis, Offer};
@@ -67,6 +68,7 @@ pub use self::queue::{Queue, Scan};
 pub use self::waiter::{Holds, Waiter, Why};
 
 use self::inner::Inner;
+use self::section::Section;
 use crate::sync::{Arc, Mutex};
 use std::fmt;
 
@@ -185,8 +187,7 @@ impl Kind for () {
 ///
 /// impl Notify {
 ///     fn notify_one(&self) {
-///         let mut queue = self.0.lock();
-///         queue.kind().notify(&mut queue, From::Oldest);
+///         self.0.with(|queue| queue.kind().notify(queue, From::Oldest));
 ///     }
 ///
 ///     async fn notified(&self) {
@@ -268,29 +269,34 @@ impl<K: Kind> WaitList<K> {
         &self.kind
     }
 
-    /// Locks the queue, for changes that must agree with it. Whoever was offered something or
-    /// released meanwhile is woken when the guard is dropped, after the lock was released.
+    /// Calls `f` with the queue, under the lock, for changes that must agree with it. Whoever is
+    /// offered something or released by `f` is woken afterwards, when the lock is free.
     ///
-    /// The lock is short: do nothing under it but bookkeeping.
-    #[inline(always)]
-    pub fn lock(&self) -> Queue<'_, K> {
-        Queue::new(self)
+    /// The lock is short: do nothing in `f` but bookkeeping, and do not come back to this list.
+    ///
+    /// # Panics
+    ///
+    /// With the first panic of a waker, when every waker was called.
+    #[inline]
+    pub fn with<R>(&self, f: impl FnOnce(&mut Queue<'_, K>) -> R) -> R {
+        let mut section = Section::new(self);
+        f(&mut section.queue())
     }
 
     /// Makes an offer to one waiter. `false` if nobody waits.
     pub fn wake_one(&self, from: From) -> bool {
-        self.lock().wake_one(from)
+        self.with(|queue| queue.wake_one(from))
     }
 
     /// Releases everybody who waits now. Who comes while they are being woken is not among them.
     pub fn wake_all(&self) {
-        self.lock().wake_all();
+        self.with(|queue| queue.wake_all());
     }
 
     /// Marks the list as closed, for good, and releases everybody. What that means to those who
     /// come later is for the primitive's look to decide, by [`Queue::is_closed`].
     pub fn close(&self) {
-        self.lock().close();
+        self.with(|queue| queue.close());
     }
 
     /// Who waits, and which offers have not been taken up: for a person to read.

@@ -1,6 +1,7 @@
 //! Who waits, and for how long an offer has been lying there.
 
 use super::entry::{Place, Who};
+use super::section::Section;
 use super::{Kind, WaitList};
 use crate::time::Nanos;
 use std::fmt;
@@ -50,8 +51,8 @@ impl Diagnosis {
         // Nothing is allocated under the lock: guess, and guess again if there are more.
         let mut offers: Vec<Offer> = Vec::with_capacity(8);
         loop {
-            let mut queue = list.lock();
-            let inner = queue.inner();
+            let mut section = Section::new(list);
+            let inner = section.inner();
             let needed = inner.offers().count();
             if needed <= offers.capacity() {
                 offers.extend(inner.offers().map(|node| {
@@ -64,7 +65,7 @@ impl Diagnosis {
                     })
                 }));
                 let (waiting, lapsed, closed) = inner.counts();
-                drop(queue);
+                drop(section);
                 return Self {
                     waiting,
                     lapsed,
@@ -72,7 +73,7 @@ impl Diagnosis {
                     offers,
                 };
             }
-            drop(queue);
+            drop(section);
             offers.reserve(2 * needed);
         }
     }

@@ -11,7 +11,7 @@
 //! touches the table.
 
 use super::entry::{Entry, Held};
-use super::queue::discard;
+use super::section::{Section, discard};
 use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
@@ -140,12 +140,12 @@ unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) ->
     // SAFETY: [wait-list.revoke] alive, and of this type, by the contract; it may be used from this
     // thread, because only `WaitList::revocable` makes lists that are watched.
     let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
-    let mut queue = list.lock();
-    queue.collect_in(batch);
+    let mut section = Section::new(list);
+    section.collect_in(batch);
     // SAFETY: [wait-list.node] alive by the contract, and the lock is held.
     let node = unsafe { Held::new(watched.node.cast::<Node<Entry<K>>>()) };
-    queue.revoke(node, began);
-    queue.leave_waking_to(batch)
+    section.revoke(node, began);
+    section.leave_waking_to(batch)
 }
 
 /// One waiter in the table. Dropping it takes it out.

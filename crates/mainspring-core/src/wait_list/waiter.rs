@@ -4,6 +4,7 @@ use super::entry::{Entry, Held, Who};
 use super::inner::Left;
 use super::queue::Queue;
 use super::revoke::Watch;
+use super::section::Section;
 use super::{From, Kind, WaitList};
 use crate::list::Node;
 use std::cell::Cell;
@@ -99,7 +100,7 @@ impl<L: Holds> Waiter<L> {
     /// Takes the waiter out of the list as its drop would, and gives its key back for good.
     ///
     /// For a key that holds something worth saving: the value of a send that is abandoned.
-    pub fn abandon<R>(self: Pin<&mut Self>, f: impl FnOnce(&mut <L::Kind as Kind>::Key) -> R) -> R {
+    pub fn abandon<R>(self: Pin<&mut Self>, f: impl FnOnce(&mut KeyOf<L>) -> R) -> R {
         self.leave();
         // SAFETY: [wait-list.node] nothing is moved out of the waiter but what `f` takes out of
         // the key, which is not pinned.
@@ -127,9 +128,9 @@ impl<L: Holds> Waiter<L> {
         let mut spare = this.node.value().is_idle().then(|| cx.waker().clone());
         loop {
             let verdict = {
-                let mut queue = this.holder.list().lock();
-                // SAFETY: [wait-list.node] it is our own node, and the lock is held until `queue`
-                // goes.
+                let mut section = Section::new(this.holder.list());
+                // SAFETY: [wait-list.node] it is our own node, and the lock is held until the
+                // section ends.
                 let node = unsafe { Held::new(NonNull::from(&this.node)) };
                 let turn = Turn {
                     node,
@@ -137,7 +138,7 @@ impl<L: Holds> Waiter<L> {
                     waker: cx.waker(),
                     spare: &mut spare,
                 };
-                turn.take(&mut queue, &mut look)
+                turn.take(&mut section, &mut look)
             };
             match verdict {
                 Verdict::Done(result) => {
@@ -175,10 +176,10 @@ impl<L: Holds> Waiter<L> {
         if entry.is_idle() || entry.was_released() {
             return;
         }
-        let mut queue = self.holder.list().lock();
+        let mut section = Section::new(self.holder.list());
         // SAFETY: [wait-list.node] it is our own node, and the lock is held.
         let node = unsafe { Held::new(NonNull::from(&self.node)) };
-        queue.dismiss(node);
+        section.dismiss(node);
         node.note_idle();
     }
 }
@@ -203,35 +204,36 @@ struct Turn<'a, K: Kind> {
 impl<K: Kind> Turn<'_, K> {
     fn take<R>(
         self,
-        queue: &mut Queue<'_, K>,
+        section: &mut Section<'_, K>,
         look: &mut impl FnMut(&mut Queue<'_, K>, &mut K::Key, Why) -> Option<R>,
     ) -> Verdict<R> {
         let node = self.node;
-        let mut ask =
-            |queue: &mut Queue<'_, K>, why| node.with(|state| look(queue, &mut state.key, why));
-        let is_behind = queue.inner().is_behind(node);
+        let mut ask = |section: &mut Section<'_, K>, why| {
+            node.with(|state| look(&mut section.queue(), &mut state.key, why))
+        };
+        let is_behind = section.inner().is_behind(node);
         let mut answer = None;
         if !is_behind {
-            let left = queue.inner().unlink(node);
+            let left = section.inner().unlink(node);
             node.note_idle();
             let why = match left {
                 Left::Idle => Some(Why::First),
                 Left::Waiting => Some(Why::Again),
-                Left::Lapsed => (!queue.inner().is_preceded(node)).then_some(Why::Again),
+                Left::Lapsed => (!section.inner().is_preceded(node)).then_some(Why::Again),
                 Left::Offered(from) => Some(Why::Offered(from)),
                 Left::Released => Some(Why::Released),
             };
-            answer = why.and_then(|why| ask(queue, why));
+            answer = why.and_then(|why| ask(section, why));
             if matches!(left, Left::Idle | Left::Released) {
-                let arrival = queue.inner().arrive();
+                let arrival = section.inner().arrive();
                 node.with(|state| state.arrival = arrival);
             }
         }
         let mut is_linked = is_behind;
         if answer.is_none() {
-            if let Some(from) = queue.take_over(node, self.who) {
+            if let Some(from) = section.take_over(node, self.who) {
                 is_linked = false;
-                answer = ask(queue, Why::Offered(from));
+                answer = ask(section, Why::Offered(from));
             }
         }
         if let Some(result) = answer {
@@ -241,7 +243,7 @@ impl<K: Kind> Turn<'_, K> {
         }
         node.with(|state| state.who = Some(self.who));
         if !is_linked {
-            queue.inner().enqueue(node);
+            section.inner().enqueue(node);
         }
         self.park()
     }

@@ -182,14 +182,15 @@ fn scan_offers_to_those_that_fit() {
         assert!(poll(one.as_mut(), waker).is_pending());
     }
     let mut budget = 3;
-    let offers = list.lock().wake_where(|wanted| match *wanted {
+    let fits = |wanted: &mut usize| match *wanted {
         _ if budget == 0 => Scan::Stop,
         wanted if wanted > budget => Scan::Skip,
         wanted => {
             budget -= wanted;
             Scan::Offer
         }
-    });
+    };
+    let offers = list.with(|queue| queue.wake_where(fits));
     assert_eq!(offers, 2);
     assert_eq!(
         wakers.each_ref().map(|(counter, _)| counter.calls()),
@@ -203,7 +204,7 @@ fn close_is_sticky_and_releases_everybody() {
     let wakers = wakers::<2>();
     let mut futures = waiting(&list, &wakers);
     list.close();
-    assert!(list.lock().is_closed());
+    assert!(list.with(|queue| queue.is_closed()));
     list.close();
     assert!(list.diagnose().closed);
     for (future, (_, waker)) in futures.iter_mut().zip(&wakers) {
@@ -249,7 +250,7 @@ fn value_is_saved_from_an_abandoned_waiter() {
             .is_pending()
     );
     assert_eq!(waiter.as_mut().abandon(Option::take).as_deref(), Some(&7));
-    assert!(list.lock().is_empty());
+    assert!(list.with(|queue| queue.is_empty()));
 }
 
 #[test]
@@ -260,8 +261,10 @@ fn threads_and_types_are_as_promised() {
     is_send_sync::<Waiter<Arc<WaitList<Stored>>>>();
     let list = WaitList::<Stored>::default();
     assert!(format!("{list:?}").contains("waiting: 0"));
-    assert!(format!("{:?}", list.lock()).contains("closed: false"));
+    assert!(
+        list.with(|queue| format!("{queue:?}"))
+            .contains("closed: false")
+    );
     assert!(format!("{:?}", Waiter::new(&list, ())).contains("idle: true"));
-    let _queue = list.lock();
-    assert!(format!("{list:?}").contains("locked: true"));
+    list.with(|_| assert!(format!("{list:?}").contains("locked: true")));
 }

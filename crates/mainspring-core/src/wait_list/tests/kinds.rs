@@ -26,8 +26,7 @@ impl Kind for Stored {
 }
 
 pub(super) fn notify(list: &WaitList<Stored>, from: From) {
-    let mut queue = list.lock();
-    queue.kind().notify(&mut queue, from);
+    list.with(|queue| queue.kind().notify(queue, from));
 }
 
 /// Waits for a notification; says how it came.
@@ -119,10 +118,11 @@ impl Kind for Permits {
 }
 
 pub(super) fn release(list: &WaitList<Permits>, permits: usize) {
-    let mut queue = list.lock();
-    let kind = queue.kind();
-    kind.add(permits);
-    kind.settle(&mut queue);
+    list.with(|queue| {
+        let kind = queue.kind();
+        kind.add(permits);
+        kind.settle(queue);
+    });
 }
 
 /// Waits for permits, which it then owns: there is no guard that returns them.

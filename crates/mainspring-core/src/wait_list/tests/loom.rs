@@ -156,14 +156,13 @@ fn offers_of_one_section_are_all_woken_whoever_drops() {
             let list = Arc::clone(&list);
             thread::spawn(move || block_on(Notified::new(list)))
         };
-        {
-            let mut queue = list.lock();
-            // With batches of one the second offer is made before its waker is called.
+        // With batches of one the second offer is made before its waker is called.
+        let both = list.with(|queue| {
             queue.wake_one(From::Oldest);
-            if !queue.wake_one(From::Oldest) {
-                drop(queue);
-                notify(&list, From::Oldest);
-            }
+            queue.wake_one(From::Oldest)
+        });
+        if !both {
+            notify(&list, From::Oldest);
         }
         drop(first);
         second.join().unwrap();
