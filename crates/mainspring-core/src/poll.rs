@@ -39,26 +39,45 @@ pub struct TaskStamp {
     pub polls: u32,
 }
 
-/// The fields of the record that one poll replaces and then restores.
+/// The fields of the record that one poll replaces and then restores, packed into 32 bytes: every
+/// poll copies them twice.
 #[derive(Clone, Copy)]
 struct Frame {
-    active: bool,
-    stamp: Option<TaskStamp>,
+    /// Zero: no task.
+    task: u64,
     wait: Option<NonNull<WaitSlot>>,
-    /// `None`: unlimited.
-    budget: Option<u32>,
+    polls: u32,
+    /// [`UNLIMITED`], or at most [`BUDGET_UNITS`].
+    budget: u32,
     shields: u32,
+    active: bool,
     yielded: bool,
 }
 
+const UNLIMITED: u32 = u32::MAX;
+
 const OUTSIDE: Frame = Frame {
-    active: false,
-    stamp: None,
+    task: 0,
     wait: None,
-    budget: None,
+    polls: 0,
+    budget: UNLIMITED,
     shields: 0,
+    active: false,
     yielded: false,
 };
+
+impl Frame {
+    #[inline]
+    fn stamp(self) -> Option<TaskStamp> {
+        let (task, polls) = (self.task, self.polls);
+        (task != 0).then_some(TaskStamp { task, polls })
+    }
+
+    #[inline]
+    fn budget(self) -> Option<u32> {
+        (self.budget != UNLIMITED).then_some(self.budget)
+    }
+}
 
 thread_local! {
     static FRAME: Cell<Frame> = const { Cell::new(OUTSIDE) };
@@ -104,11 +123,12 @@ impl<'a> Polling<'a> {
     #[inline]
     pub(crate) fn begin(stamp: Option<TaskStamp>, wait: Option<&'a WaitSlot>) -> Self {
         let inner = Frame {
-            active: true,
-            stamp,
+            task: stamp.map_or(0, |stamp| stamp.task),
             wait: wait.map(NonNull::from),
-            budget: Some(BUDGET_UNITS),
+            polls: stamp.map_or(0, |stamp| stamp.polls),
+            budget: BUDGET_UNITS,
             shields: 0,
+            active: true,
             yielded: false,
         };
         let offers = stamp.map(|stamp| (stamp.task, revoke::last_offer()));
@@ -145,7 +165,7 @@ impl Drop for Polling<'_> {
 #[inline]
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {
-    FRAME.with(Cell::get).stamp
+    FRAME.with(Cell::get).stamp()
 }
 
 /// Whether a poll of ours is under way on this thread: of a task, or of the root of a `block_on`.
@@ -175,13 +195,17 @@ pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
 /// What is left of this poll's budget; `None` is unlimited.
 #[inline]
 pub(crate) fn budget() -> Option<u32> {
-    FRAME.with(Cell::get).budget
+    FRAME.with(Cell::get).budget()
 }
 
 /// Replaces what is left of this poll's budget and returns what was left before.
 #[inline]
 pub(crate) fn replace_budget(budget: Option<u32>) -> Option<u32> {
-    update(|frame| std::mem::replace(&mut frame.budget, budget))
+    update(|frame| {
+        let before = frame.budget();
+        frame.budget = budget.unwrap_or(UNLIMITED);
+        before
+    })
 }
 
 /// How many shields are open in this poll: a scope does not drop a child that has one.

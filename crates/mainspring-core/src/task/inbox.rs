@@ -28,7 +28,7 @@ use super::header::{Header, TaskPtr};
 use super::queue::RunQueue;
 use crate::sync::atomic::{
     AtomicPtr,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
+    Ordering::{Acquire, Relaxed, Release},
 };
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -76,9 +76,9 @@ impl Inbox {
             }
             runnable.header().set_link(NonNull::new(head));
             let task = runnable.task().as_ptr().as_ptr();
-            // ORDERING: [inbox.push] [inbox.once-told] Release, pairs with the taking in `take_all` and `close`: the
-            // owner sees the link written above. Relaxed would let it walk a stale one.
-            // The exchange that finds nothing is the one that tells.
+            // ORDERING: [inbox.push] [inbox.once-told] Release, pairs with the taking in `take_all`
+            // and `close`: the owner sees the link written above. Relaxed would let it walk a stale
+            // one. The exchange that finds nothing is the one that tells.
             match self
                 .head
                 .compare_exchange_weak(head, task, Release, Relaxed)
@@ -130,9 +130,8 @@ impl Inbox {
 
     /// Closes the inbox for good and takes what was in it.
     pub fn close(&self) -> RunQueue {
-        // ORDERING: [inbox.push] Acquire, as in `take_all`. Release, pairs with nobody's need: a
-        // refused push reads nothing; but the swap must not break the pushers' chain.
-        let chain = self.head.swap(closed(), AcqRel);
+        // ORDERING: [inbox.push] Acquire, as in `take_all`.
+        let chain = self.head.swap(closed(), Acquire);
         if chain == closed() {
             return RunQueue::new();
         }
