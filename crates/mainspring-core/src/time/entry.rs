@@ -53,7 +53,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `entry.hand-back` | fire, evict | [`TimerEntry::phase`] | the copy of the waker, the unlinking |
+//! | `entry.hand-back` | fire, evict | [`TimerEntry::phase`] | the waker copied, the unlinking |
 //!
 //! # Rejected
 //!
