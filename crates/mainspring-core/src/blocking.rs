@@ -28,9 +28,9 @@
 //!
 //! # Who waits for what at the end
 //!
-//! A runtime enters a [`BlockingGroup`] of its own; what its tasks run counts there, and its shutdown
-//! waits for its own group only. [`Blocking::Abandonable`] jobs are never waited for. What is left at
-//! the deadline can be [named](BlockingGroup::jobs).
+//! A runtime enters a [`BlockingGroup`] of its own; what its tasks run counts there, and its
+//! shutdown waits for its own group only. [`Blocking::Abandonable`] jobs are never waited for.
+//! What is left at the deadline can be [named](BlockingGroup::jobs).
 
 mod class;
 mod group;
@@ -66,9 +66,9 @@ use std::task::{Context, Poll};
 
 /// Runs `work` on the pool and resolves to what it returns.
 ///
-/// Use it for calls that may block for longer than some microseconds, with the class that says why.
-/// Do not use it for work that never ends (start a thread), nor for a few microseconds of arithmetic
-/// (the hand-over costs ten).
+/// Use it for calls that may block for longer than some microseconds, with the class that says
+/// why. Do not use it for work that never ends (start a thread), nor for a few microseconds of
+/// arithmetic (the hand-over costs ten).
 ///
 /// The job is queued now, not at the first poll. It counts in the [group](BlockingGroup) that was
 /// [entered](enter) on this thread.
@@ -81,9 +81,9 @@ use std::task::{Context, Poll};
 ///
 /// # Guarantees
 ///
-/// A job that was accepted is run, cancelled by its owner, or failed with an error: never forgotten.
-/// A job is started at once while its lane has an idle thread or may start one, else in the order of
-/// submission. A panic in it is the result of this future and takes no thread down.
+/// A job that was accepted is run, cancelled by its owner, or failed with an error: never
+/// forgotten. A job is started at once while its lane has an idle thread or may start one, else in
+/// the order of submission. A panic in it is the result of this future and takes no thread down.
 ///
 /// Allocates twice. A system that refuses to start a thread is no error while the lane has one
 /// left.

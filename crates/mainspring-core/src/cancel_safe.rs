@@ -63,8 +63,8 @@ impl<T> CancelSafe for Pending<T> {}
 
 /// Vouches that `future` loses nothing when it is dropped before it is ready.
 ///
-/// For a future whose type does not say so, an `async` block above all. Nothing checks the claim; it
-/// stands where a reader can find it.
+/// For a future whose type does not say so, an `async` block above all. Nothing checks the claim;
+/// it stands where a reader can find it.
 ///
 /// # Cancel safety
 ///
@@ -91,8 +91,8 @@ impl<F: Future> Future for AssertCancelSafe<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: [cancel-safe.pinned] structural pinning of the only field: it is never moved out of,
-        // there is no `Drop`, and the wrapper is `Unpin` exactly when `F` is.
+        // SAFETY: [cancel-safe.pinned] structural pinning of the only field: it is never moved out
+        // of, there is no `Drop`, and the wrapper is `Unpin` exactly when `F` is.
         unsafe { self.map_unchecked_mut(|this| &mut this.future) }.poll(cx)
     }
 }

@@ -8,8 +8,8 @@
 //!
 //! # Invariants
 //!
-//! - **driver.clamp** — a wait is computed by [`Until::limit`] and nowhere else: an overdue deadline
-//!   waits not at all, and only the absence of every deadline waits for ever.
+//! - **driver.clamp** — a wait is computed by [`Until::limit`] and nowhere else: an overdue
+//!   deadline waits not at all, and only the absence of every deadline waits for ever.
 
 mod thread;
 

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 /// What a worker knows about its own lateness.
 pub trait Load {
-    /// How long tasks that were woken have recently waited until they ran, in nanoseconds; `None` if
-    /// nothing was measured yet.
+    /// How long tasks that were woken have recently waited until they ran, in nanoseconds; `None`
+    /// if nothing was measured yet.
     fn delay(&self) -> Option<Nanos>;
 }
 

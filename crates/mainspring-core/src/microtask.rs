@@ -1,7 +1,7 @@
 //! Jobs that run as soon as what is running now has ended, before anything else.
 //!
-//! An event loop has a queue for them, which it drains after every callback. Where no event loop runs,
-//! a spawner stands in: its microtasks run one after the other, in order, as a task.
+//! An event loop has a queue for them, which it drains after every callback. Where no event loop
+//! runs, a spawner stands in: its microtasks run one after the other, in order, as a task.
 //!
 //! ```
 //! use mainspring_core::microtask;
@@ -37,8 +37,8 @@ pub trait MicrotaskQueue: Send + Sync + 'static {
 ///
 /// In both forms jobs run one at a time, in the order in which they were queued, and never inside
 /// [`queue`](Self::queue). On a spawner they may run on any of its threads, other tasks run beside
-/// and between them, a job that panics is reported as a task that did, and when the executor has shut
-/// down they are dropped unrun.
+/// and between them, a job that panics is reported as a task that did, and when the executor has
+/// shut down they are dropped unrun.
 #[derive(Clone)]
 pub struct Microtasks {
     home: Home,

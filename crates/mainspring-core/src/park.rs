@@ -36,7 +36,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `park.wake` | [`Unparker::unpark`] | [`Parker::park`], [`Parker::park_until`] | what was written before the unpark |
+//! | `park.wake` | [`Unparker::unpark`] | [`Parker::park_until`] | what was written before |
 //!
 //! # Rejected
 //!

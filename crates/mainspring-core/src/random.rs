@@ -1,8 +1,9 @@
-//! The one source of randomness for scheduling decisions: whom to steal from, which arm comes first.
+//! The one source of randomness for scheduling decisions: whom to steal from, which arm comes
+//! first.
 //!
 //! Every thread has a generator of its own, seeded from the operating system, unless a test or a
-//! simulator has [entered](enter) a seed: then everything that this source decides on the thread can
-//! be replayed.
+//! simulator has [entered](enter) a seed: then everything that this source decides on the thread
+//! can be replayed.
 //!
 //! The generator is SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state of which every value
 //! is a good one, so no seed leads to a degenerate stream. It is fast and fair, and predictable by
@@ -98,7 +99,8 @@ fn draw<R>(from: impl FnOnce(&mut Random) -> R) -> R {
     })
 }
 
-/// What the operating system gave the standard library for its hash maps: another value for each call.
+/// What the operating system gave the standard library for its hash maps: another value for each
+/// call.
 #[cold]
 fn entropy() -> u64 {
     RandomState::new().hash_one(STEP)
@@ -111,8 +113,8 @@ pub fn next_u64() -> u64 {
     draw(Random::next_u64)
 }
 
-/// A number below `bound` from this thread's generator, each with the same probability; 0 if `bound`
-/// is 0.
+/// A number below `bound` from this thread's generator, each with the same probability; 0 if
+/// `bound` is 0.
 #[inline]
 #[must_use]
 pub fn below(bound: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! What a loop of callbacks needs of a reactor: to be told when a source can be read or written.
 //!
-//! Futures do not come here: sockets have waiters of their own. An event loop does, whose users hand
-//! it callbacks, and it shall not know which reactor serves it.
+//! Futures do not come here: sockets have waiters of their own. An event loop does, whose users
+//! hand it callbacks, and it shall not know which reactor serves it.
 //!
 //! ```
 //! use mainspring_core::readiness::{self, Interest};
@@ -87,9 +87,9 @@ pub type Callback = Box<dyn FnMut(Interest) + Send>;
 ///
 /// - The callback is called after the source became ready and at least once for each time it did
 ///   since the last call; it may be called for nothing. It tries its system call and goes by that.
-/// - After the [`Registration`] is dropped on the reactor's thread, the callback is not called again;
-///   dropped elsewhere, it may be called once more. It is dropped on the reactor's thread or the
-///   dropping one, with no lock held.
+/// - After the [`Registration`] is dropped on the reactor's thread, the callback is not called
+///   again; dropped elsewhere, it may be called once more. It is dropped on the reactor's thread
+///   or the dropping one, with no lock held.
 /// - The source stays open while it is registered: closing is the caller's duty, after.
 pub trait Readiness {
     /// Watches `source`.
@@ -127,8 +127,8 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// No reactor is current on this thread. Carried by the [`io::Error`] of [`register`], whose kind is
-/// [`io::ErrorKind::Unsupported`].
+/// No reactor is current on this thread. Carried by the [`io::Error`] of [`register`], whose kind
+/// is [`io::ErrorKind::Unsupported`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoReactor;
 

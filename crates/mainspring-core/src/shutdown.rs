@@ -24,9 +24,10 @@
 //!
 //! # Invariants
 //!
-//! - **shutdown.told** — a wait that is registered was not requested yet, and the request that comes
-//!   takes it out and wakes it: both look at the state under one lock.
-//! - **shutdown.quiet** — no waker is cloned, woken or dropped while the lock is held.
+//! - **shutdown.told** — a wait that is registered was not requested yet, and the request that
+//!   comes takes it out and wakes it: both look at the state under one lock.
+//!
+//! No waker is cloned, woken or dropped while the lock is held.
 
 use crate::context::{Entered, Slot};
 use crate::sync::{Arc, Mutex};
@@ -78,8 +79,8 @@ impl Controller {
         }
     }
 
-    /// Requests the shutdown, to be complete by `deadline`, and wakes all who wait for it. Requested
-    /// again, the earlier deadline holds.
+    /// Requests the shutdown, to be complete by `deadline`, and wakes all who wait for it.
+    /// Requested again, the earlier deadline holds.
     pub fn request(&self, deadline: Deadline) {
         loop {
             let mut batch = WakeBatch::new();
@@ -190,7 +191,6 @@ impl Future for Requested {
         }
         let before = state.waiting.insert(number, waker);
         drop(state);
-        // [shutdown.quiet]
         drop(before);
         Poll::Pending
     }
@@ -202,7 +202,7 @@ impl Drop for Requested {
     fn drop(&mut self) {
         if let (Some(number), Some(shared)) = (self.number, &self.signal.shared) {
             let waker = shared.state.lock().waiting.remove(&number);
-            // The guard above is gone at the end of its statement: [shutdown.quiet].
+            // The guard is gone at the end of the statement above.
             drop(waker);
         }
     }
@@ -212,8 +212,8 @@ thread_local! {
     static SIGNAL: Slot<Signal> = const { Slot::new() };
 }
 
-/// The shutdown of the executor that runs this thread. Where none does, one that is never requested:
-/// code that waits for it beside its work needs no special case.
+/// The shutdown of the executor that runs this thread. Where none does, one that is never
+/// requested: code that waits for it beside its work needs no special case.
 #[must_use]
 pub fn signal() -> Signal {
     SIGNAL.with(|slot| slot.with(|signal| signal.cloned().unwrap_or(Signal { shared: None })))

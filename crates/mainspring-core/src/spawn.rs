@@ -73,8 +73,8 @@
 //! # drop(task);
 //! ```
 //!
-//! What is spawned there is a task of ours all the same, with a handle, an id and a contained panic;
-//! it costs three allocations instead of one.
+//! What is spawned there is a task of ours all the same, with a handle, an id and a contained
+//! panic; it costs three allocations instead of one.
 //!
 //! # Invariants
 //!
@@ -104,8 +104,8 @@ pub type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An executor from outside the family: all it has to do to be a [`Spawner`].
 pub trait Spawn: Send + Sync + 'static {
-    /// Runs `future` soon, on any thread, until it is ready. Dropping it instead cancels the task that
-    /// it carries: that is how an executor refuses which has shut down.
+    /// Runs `future` soon, on any thread, until it is ready. Dropping it instead cancels the task
+    /// that it carries: that is how an executor refuses which has shut down.
     fn spawn(&self, future: Boxed);
 }
 
@@ -127,13 +127,13 @@ pub trait Launch: 'static {
     /// [local](SchedulerRef::local) one.
     fn scheduler(&self, lane: Lane) -> SchedulerRef;
 
-    /// Lists the task that was just made with that scheduler, and schedules its runnable. An executor
-    /// that refuses (it has shut down, the lane is closed) drops the runnable, which cancels the
-    /// task.
+    /// Lists the task that was just made with that scheduler, and schedules its runnable. An
+    /// executor that refuses (it has shut down, the lane is closed) drops the runnable, which
+    /// cancels the task.
     fn launch(&self, runnable: Runnable, lane: Lane);
 
-    /// A cleanup's limit passed and the cleanup was dropped: count and name it. Unless told otherwise,
-    /// a line goes to standard error.
+    /// A cleanup's limit passed and the cleanup was dropped: count and name it. Unless told
+    /// otherwise, a line goes to standard error.
     fn overran(&self, overran: Overran) {
         eprintln!("{overran}");
     }
@@ -141,8 +141,8 @@ pub trait Launch: 'static {
 
 /// Spawns tasks on one executor, from any thread.
 ///
-/// Clones spawn on the same executor. A spawner keeps what it spawns on alive, not its threads: what
-/// is spawned after they ended is cancelled.
+/// Clones spawn on the same executor. A spawner keeps what it spawns on alive, not its threads:
+/// what is spawned after they ended is cancelled.
 #[derive(Clone)]
 pub struct Spawner {
     shared: Arc<Shared>,
@@ -193,10 +193,11 @@ impl Spawner {
         self.spawn_in(Lane::Tasks, future)
     }
 
-    /// Spawns a cleanup: a future that the shutdown still waits for, until `limit`, counted from now,
-    /// has passed. Then it is dropped, and its executor names it.
+    /// Spawns a cleanup: a future that the shutdown still waits for, until `limit`, counted from
+    /// now, has passed. Then it is dropped, and its executor names it.
     ///
-    /// An executor from outside the family has no lane for cleanups: there it is a task like others.
+    /// An executor from outside the family has no lane for cleanups: there it is a task like
+    /// others.
     #[track_caller]
     pub fn spawn_cleanup<F>(
         &self,
@@ -294,8 +295,8 @@ impl<F: Future> Future for Limited<F> {
     type Output = Result<F::Output, Overran>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: [spawn.cleanup-pinned] the two fields that need it are pinned again below, there is
-        // no `Drop`, and the wrapper is not `Unpin`.
+        // SAFETY: [spawn.cleanup-pinned] the two fields that need it are pinned again below, there
+        // is no `Drop`, and the wrapper is not `Unpin`.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: [spawn.cleanup-pinned] as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };

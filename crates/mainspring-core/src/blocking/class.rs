@@ -6,14 +6,14 @@ use std::thread;
 /// Why a job blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Blocking {
-    /// It waits for the operating system: files, processes, a library without asynchronous calls. Its
-    /// lane grows to 512 threads, because threads that wait cost no processor.
+    /// It waits for the operating system: files, processes, a library without asynchronous calls.
+    /// Its lane grows to 512 threads, because threads that wait cost no processor.
     Syscall,
     /// It computes. Its lane has as many threads as there are processors: more would only make each
     /// other slower.
     Compute,
-    /// It may hang for long and nobody will miss its result: a name look-up, a read from the terminal.
-    /// No shutdown waits for it. Its lane grows to 128 threads.
+    /// It may hang for long and nobody will miss its result: a name look-up, a read from the
+    /// terminal. No shutdown waits for it. Its lane grows to 128 threads.
     Abandonable,
 }
 

@@ -2,11 +2,12 @@
 //!
 //! # Invariants
 //!
-//! - **group.counted** — a job is in the list of its group from its submission until it has ended, was
-//!   cancelled or failed, on every path: its ticket takes it out by its drop.
-//! - **group.told** — whoever waits for the group to be empty is woken by the ticket that empties it:
-//!   both look at the list under one lock.
-//! - **group.quiet** — no waker is cloned, woken or dropped while the lock is held.
+//! - **group.counted** — a job is in the list of its group from its submission until it has ended,
+//!   was cancelled or failed, on every path: its ticket takes it out by its drop.
+//! - **group.told** — whoever waits for the group to be empty is woken by the ticket that empties
+//!   it: both look at the list under one lock.
+//!
+//! No waker is cloned, woken or dropped while the lock is held.
 
 use super::job::{self, Job};
 use super::{Blocking, BlockingError, BlockingTask, lane, ungrouped};
@@ -139,8 +140,8 @@ impl BlockingGroup {
         }
     }
 
-    /// Runs `work` as [`blocking::run`](super::run) does, counted in this group. In a closed group the
-    /// result is [`BlockingError::Closed`] at once.
+    /// Runs `work` as [`blocking::run`](super::run) does, counted in this group. In a closed group
+    /// the result is [`BlockingError::Closed`] at once.
     ///
     /// # Cancel safety
     ///
@@ -238,8 +239,8 @@ impl BlockingGroup {
         count
     }
 
-    /// Refuses new jobs, fails those that have not begun with [`BlockingError::Closed`], and says how
-    /// many those were.
+    /// Refuses new jobs, fails those that have not begun with [`BlockingError::Closed`], and says
+    /// how many those were.
     pub fn close(&self) -> usize {
         self.shared.state.lock().is_closed = true;
         Blocking::ALL
@@ -339,7 +340,7 @@ impl Drop for Ticket {
                     break;
                 };
                 let pushed = batch.push(waker);
-                debug_assert!(pushed.is_ok(), "group.quiet: a waker came back");
+                debug_assert!(pushed.is_ok(), "group.told: a waker came back");
             }
             // A waker that panics keeps nobody else from being woken.
             job::contain(|| batch.wake_all());

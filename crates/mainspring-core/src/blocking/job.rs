@@ -6,8 +6,8 @@ use crate::handshake::completion::{Completer, Completion, completion};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A job that somebody else is to run: what a group with a [runner](super::BlockingGroup::with_runner)
-/// hands over.
+/// A job that somebody else is to run: what a group with a
+/// [runner](super::BlockingGroup::with_runner) hands over.
 ///
 /// Dropped, it is cancelled: its future resolves to
 /// [`Cancelled`](BlockingError::Cancelled).

@@ -1,10 +1,10 @@
 //! One lane of the pool: its queue, its idle threads, and the decision between waking, starting and
 //! waiting.
 //!
-//! Queue, idle threads and the number of threads are under one lock, and every decision about them is
-//! one critical section: who submits a job decides there who will look at it, and a thread decides
-//! there between a job, a seat among the idle, and going home. (Pools have lost jobs between a queue
-//! and a count of idle threads that were two things.)
+//! Queue, idle threads and the number of threads are under one lock, and every decision about them
+//! is one critical section: who submits a job decides there who will look at it, and a thread
+//! decides there between a job, a seat among the idle, and going home. (Pools have lost jobs
+//! between a queue and a count of idle threads that were two things.)
 //!
 //! ```text
 //!   submit: queue the job, then   idle thread? ──▶ take it off its seat, wake it
@@ -20,18 +20,19 @@
 //!
 //! # Invariants
 //!
-//! - **blocking.served** — while a job is queued, at least one thread has no seat; and a thread without
-//!   a seat looks at the queue before it takes one or retires.
-//! - **blocking.counted** — `threads` counts the threads that were started or are being started, and
-//!   `running` the jobs that were taken and have not ended; both are zero when all is over, after
-//!   refused starts too.
-//! - **blocking.quiet** — closures, results and wakers are called and dropped with the lock free.
+//! - **blocking.served** — while a job is queued, at least one thread has no seat; and a thread
+//!   without a seat looks at the queue before it takes one or retires.
+//! - **blocking.counted** — `threads` counts the threads that were started or are being started,
+//!   and `running` the jobs that were taken and have not ended; both are zero when all is over,
+//!   after refused starts too.
+//!
+//! Closures, results and wakers are called and dropped with the lock free.
 //!
 //! # Rejected
 //!
-//! A condition variable for the idle: it wakes whom it likes, in practice in turn, so that a trickle
-//! of jobs keeps every thread of a burst alive. Handing the job to the woken thread: it would wait for
-//! that thread while another comes by. A sharded queue: the decision would be many.
+//! A condition variable for the idle: it wakes whom it likes, in practice in turn, so that a
+//! trickle of jobs keeps every thread of a burst alive. Handing the job to the woken thread: it
+//! would wait for that thread while another comes by. A sharded queue: the decision would be many.
 
 use super::job::Job;
 use super::{Blocking, BlockingError};
@@ -278,8 +279,8 @@ impl Lane {
         }
     }
 
-    /// Sleeps on a seat until the thread is taken off it, and comes back with the lock; `None` if it
-    /// retired instead.
+    /// Sleeps on a seat until the thread is taken off it, and comes back with the lock; `None` if
+    /// it retired instead.
     fn sit(&self, parker: &Parker, seat: u64) -> Option<MutexGuard<'_, State>> {
         let until = if self.keep_alive.is_zero() {
             Until::Now

@@ -72,7 +72,6 @@ impl Drop for Reenters {
     }
 }
 
-// WITNESS: shutdown.quiet
 #[test]
 fn waker_may_ask_the_signal_when_it_is_woken_replaced_and_dropped() {
     let controller = Controller::new();

@@ -7,11 +7,12 @@
 //!
 //! # Invariants
 //!
-//! - **bridge.carried** — a runnable in the place is seen by the carrier: it registers its waker before
-//!   it looks, and whoever puts a runnable there wakes after.
-//! - **bridge.closed** — once the carrier has gone, no runnable stays in the place: the carrier closes
-//!   it, aborts the task, and whoever comes after drops the runnable, which cancels it.
-//! - **bridge.quiet** — no task is run or dropped and nobody is woken while the lock is held.
+//! - **bridge.carried** — a runnable in the place is seen by the carrier: it registers its waker
+//!   before it looks, and whoever puts a runnable there wakes after.
+//! - **bridge.closed** — once the carrier has gone, no runnable stays in the place: the carrier
+//!   closes it, aborts the task, and whoever comes after drops the runnable, which cancels it.
+//!
+//! No task is run or dropped and nobody is woken while the lock is held.
 
 use crate::AtomicWaker;
 use crate::sync::{Arc, Mutex};
@@ -56,7 +57,7 @@ impl Schedule for Bridge {
         let mut place = self.place.lock();
         if place.is_closed {
             drop(place);
-            // [bridge.closed]: cancels the task on this thread.
+            // Cancels the task on this thread.
             drop(runnable);
             return;
         }
@@ -110,7 +111,7 @@ impl Drop for Carrier {
         drop(runnable);
         // Idle, it is scheduled to be cancelled, and finds the place closed. Finished, nothing.
         self.task.abort();
-        // [bridge.quiet]
+        // Outside the lock, like all of the user's.
         drop(self.bridge.carrier.take());
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! # Invariants
 //!
-//! - **serial.drained** — while a job is queued, exactly one task drains the queue: who queues into an
-//!   undrained one spawns it, and it ends only on an empty queue, in one critical section; a job's
-//!   panic spawns its successor, and its cancellation drops what is queued.
+//! - **serial.drained** — while a job is queued, exactly one task drains the queue: who queues
+//!   into an undrained one spawns it, and it ends only on an empty queue, in one critical section;
+//!   a job's panic spawns its successor, and its cancellation drops what is queued.
 //! - **serial.late** — a job for the checkpoint runs when nothing else is queued.
 
 use super::Spawner;
@@ -137,8 +137,8 @@ impl Drop for End {
             // is the next one's.
             return spawn_drain(self.spawner.clone());
         }
-        // The executor has cancelled the drain: it runs nothing any more. What is queued may hold the
-        // spawner, which holds the queue.
+        // The executor has cancelled the drain: it runs nothing any more. What is queued may hold
+        // the spawner, which holds the queue.
         let state = std::mem::take(&mut *self.spawner.serial().state.lock());
         drop(state);
     }

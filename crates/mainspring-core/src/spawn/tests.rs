@@ -231,7 +231,6 @@ fn foreign_executor_that_drops_a_carrier_cancels_its_task() {
     assert!(unpolled.is_finished() && idle.is_finished());
 }
 
-// WITNESS: bridge.quiet
 #[test]
 fn future_of_a_dropped_carrier_may_spawn_in_its_drop() {
     struct Spawns(Spawner);

@@ -137,8 +137,8 @@ fn origin() -> Instant {
 }
 
 impl Nanos {
-    /// The same moment on the process-wide scale. Instants that it cannot express become the nearest
-    /// ones that it can.
+    /// The same moment on the process-wide scale. Instants that it cannot express become the
+    /// nearest ones that it can.
     #[inline]
     #[must_use]
     pub fn from_instant(instant: Instant) -> Self {

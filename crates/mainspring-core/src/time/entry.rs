@@ -1,9 +1,9 @@
 //! The place of one timer, inside the future that waits for it, and who keeps it.
 //!
 //! A [`TimerEntry`] lives in a pinned future and is linked into whatever [`Timers`] it registered
-//! with: a worker's wheel, an event loop's heap, or the fallback thread. It knows them by itself, so
-//! that dropping or resetting it needs no thread-local, and they live for ever (shards are pooled),
-//! so that it needs no count.
+//! with: a worker's wheel, an event loop's heap, or the fallback thread. It knows them by itself,
+//! so that dropping or resetting it needs no thread-local, and they live for ever (shards are
+//! pooled), so that it needs no count.
 //!
 //! This file is the protocol between the two sides. The *owner* is the future: it has the entry
 //! pinned and exclusively, [`TimerEntry`]'s methods are its side. The *timers* have an [`EntryRef`]
@@ -26,16 +26,16 @@
 //!
 //! | field | IDLE, FIRED | ARMED |
 //! |---|---|---|
-//! | word | owner | owner: extend, by compare-exchange; timers under the lock: everything else |
-//! | waker | owner (moved out, not a waker) | anybody reads; written under the lock, by the owner's call |
+//! | word | owner | owner: extend, by exchange; timers, under the lock: all else |
+//! | waker | owner (moved out) | anybody reads; the owner writes, under the lock |
 //! | kept, place | nobody | timers, under the lock |
 //! | timers, class | owner | nobody writes; anybody reads |
 //!
 //! The owner reads an armed waker without the lock, only to compare it: firing copies it out and
 //! does not overwrite it, so both sides only read. Stale equality does no harm. Either the waker
-//! compared was fired during this poll, and then the task is polled again; or it was released before,
-//! and whoever got its address again, this poll's own task, happens after the release and hence sees
-//! FIRED, before it compares.
+//! compared was fired during this poll, and then the task is polled again; or it was released
+//! before, and whoever got its address again, this poll's own task, happens after the release and
+//! hence sees FIRED, before it compares.
 //!
 //! # Invariants
 //!
@@ -45,14 +45,15 @@
 //! - **entry.pinned** — an entry that was ever armed does not move, and its memory is not reused,
 //!   until its drop has taken it out of ARMED.
 //! - **entry.alive** — the timers named in an armed entry live for ever.
-//! - **entry.quiet** — no waker is cloned, woken or dropped while a shard's lock is held: the owner
-//!   clones before, the verdicts hand wakers out to be dropped or woken after.
+//!
+//! No waker is cloned, woken or dropped while a shard's lock is held: the owner clones before, the
+//! verdicts hand wakers out to be dropped or woken after.
 //!
 //! # Edges
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `entry.hand-back` | [`EntryRef::fire`], [`EntryRef::evict`] | [`TimerEntry::phase`] | the copy of the waker, the last look at what is kept |
+//! | `entry.hand-back` | fire, evict | [`TimerEntry::phase`] | the waker copied, the unlinking |
 //!
 //! # Rejected
 //!
@@ -136,7 +137,8 @@ pub struct TimerEntry {
 const _: () = assert!(size_of::<TimerEntry>() == 56);
 
 // SAFETY: [entry.linked] what another thread may reach of an entry is its word (atomic) and, under
-// the shard's lock, the rest. The waker is `Send` and `Sync`, the timers are, kept bytes are the timers'.
+// the shard's lock, the rest. The waker is `Send` and `Sync`, the timers are, kept bytes are the
+// timers'.
 unsafe impl Send for TimerEntry {}
 // SAFETY: [entry.linked] as above; `&TimerEntry` gives the owner's thread nothing but the word and
 // fields that nobody writes while it is shared.
@@ -180,9 +182,9 @@ impl TimerEntry {
     #[inline]
     #[must_use]
     pub fn phase(&self) -> Phase {
-        // ORDERING: [entry.hand-back] Acquire, pairs with the release in `fire` and `evict`: an owner
-        // that finds the entry out of ARMED goes on to overwrite the waker or to free the entry,
-        // which must come after the timers' last reads. Relaxed would race with them.
+        // ORDERING: [entry.hand-back] Acquire, pairs with the release in `fire` and `evict`: an
+        // owner that finds the entry out of ARMED goes on to overwrite the waker or to free the
+        // entry, which must come after the timers' last reads. Relaxed would race with them.
         match self.word.load(Acquire) {
             IDLE => Phase::Idle,
             FIRED => Phase::Fired,
@@ -233,8 +235,9 @@ impl TimerEntry {
                 return OnFire::Later(Nanos(armed));
             }
             let waker = self.copy_waker();
-            // ORDERING: [entry.hand-back] Release, pairs with the load in `phase`: the copy above and
-            // the unlinking before come first, then the owner may do with the entry as it likes.
+            // ORDERING: [entry.hand-back] Release, pairs with the load in `phase`: the copy above
+            // and the unlinking before come first, then the owner may do with the entry as it
+            // likes.
             match self.word.compare_exchange(armed, FIRED, Release, Relaxed) {
                 // SAFETY: [entry.init] the word said ARMED until this very exchange, so the copy is
                 // the live waker; FIRED tells everybody else that it is gone from the cell.
@@ -247,8 +250,8 @@ impl TimerEntry {
     /// ARMED → IDLE, under the lock.
     fn evict(&self) -> OnDeregister {
         let waker = self.copy_waker();
-        // ORDERING: [entry.hand-back] Release, pairs with the load in `phase`, as in `fire`: the owner
-        // may be on another thread when timers that shut down evict.
+        // ORDERING: [entry.hand-back] Release, pairs with the load in `phase`, as in `fire`: the
+        // owner may be on another thread when timers that shut down evict.
         let left = self
             .word
             .fetch_update(Release, Relaxed, |word| (word <= LAST).then_some(IDLE));

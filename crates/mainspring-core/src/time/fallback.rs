@@ -10,11 +10,12 @@
 //! - **fallback.earliest** — while the thread sleeps until a moment, or for ever, nothing that is
 //!   armed is due earlier: whoever arms something earlier wakes it. Deciding how long to sleep and
 //!   falling asleep are one critical section with what is armed.
-//! - **fallback.quiet** — wakers are called and dropped with the lock free.
-//! - **fallback.served** — an entry is accepted only while there is a thread: if it cannot be started,
-//!   registration is refused, and the next one tries again.
+//! - **fallback.served** — an entry is accepted only while there is a thread: if it cannot be
+//!   started, registration is refused, and the next one tries again.
 //! - **fallback.bounded** — the lock is held for at most one [`WakeBatch`] of fired entries at
 //!   a time.
+//!
+//! Wakers are called and dropped with the lock free.
 //!
 //! # Rejected
 //!
@@ -68,8 +69,8 @@ impl State {
     /// Links an entry, and says whether the thread would sleep past it.
     fn link(&mut self, entry: EntryRef, deadline: Nanos) -> Owes {
         let handle = self.armed.insert(deadline, entry);
-        // SAFETY: [entry.linked] called under the lock, for an entry that is about to be armed or is
-        // armed.
+        // SAFETY: [entry.linked] called under the lock, for an entry that is about to be armed or
+        // is armed.
         unsafe { entry.keep(handle) };
         self.owes_for(deadline)
     }
@@ -95,8 +96,8 @@ impl State {
             let Some((_, entry)) = self.armed.pop_due(now) else {
                 return;
             };
-            // SAFETY: [entry.linked] it was linked, hence armed; it is unlinked now, and not touched
-            // again once it has fired.
+            // SAFETY: [entry.linked] it was linked, hence armed; it is unlinked now, and not
+            // touched again once it has fired.
             match unsafe { entry.fire(now) } {
                 OnFire::Fired(waker) => {
                     let pushed = due.push(waker);
@@ -124,8 +125,8 @@ impl Fallback {
         }
     }
 
-    /// One turn of the thread: wakes some of those that are due, or sleeps once. Returns how many it
-    /// woke.
+    /// One turn of the thread: wakes some of those that are due, or sleeps once. Returns how many
+    /// it woke.
     fn turn(&self, now: impl Fn() -> Nanos, due: &mut WakeBatch) -> usize {
         let mut state = self.state.lock();
         state.fire_due(now(), due);

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **sleep.never-early** — it completes only when its timers fired it for this deadline, or when a
-//!   clock was read that says the deadline has come.
+//! - **sleep.never-early** — it completes only when its timers fired it for this deadline, or when
+//!   a clock was read that says the deadline has come.
 //! - **sleep.lazy** — until its first poll it is registered nowhere: making, resetting and dropping
 //!   it then takes no lock.
 //! - **sleep.budget** — with its poll's budget spent it yields once at most; polled again, it
@@ -45,13 +45,15 @@ use std::time::{Duration, Instant};
 /// use mainspring_core::time::{now, sleep};
 /// use std::time::Duration;
 ///
-/// # use std::{pin::pin, sync::Arc, task::{Context, Wake}, thread::{self, Thread}};
-/// # struct Unpark(Thread);
-/// # impl Wake for Unpark { fn wake(self: Arc<Self>) { self.0.unpark() } }
+/// # use mainspring_core::park::Parker;
+/// # use std::{pin::pin, sync::Arc, task::Context};
 /// # fn block_on(future: impl Future<Output = ()>) {
-/// #     let waker = Arc::new(Unpark(thread::current())).into();
+/// #     let parker = Parker::new();
+/// #     let waker = Arc::new(parker.unparker()).into();
 /// #     let mut future = pin!(future);
-/// #     while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() { thread::park() }
+/// #     while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+/// #         parker.park();
+/// #     }
 /// # }
 /// let start = now();
 /// block_on(async {
@@ -87,14 +89,15 @@ pub fn sleep_until(instant: Instant) -> Sleep {
 
 /// The future of [`sleep`] and [`sleep_until`].
 ///
-/// It registers at its first pending poll, with the timers of the thread that polls it; where there
-/// are none, with the one fallback timer thread of the process. It stays with those until it fires or
-/// is [`reset`](Self::reset) elsewhere, wherever its task moves. Once complete it stays so, until it
-/// is reset.
+/// It registers at its first pending poll, with the timers of the thread that polls it; where
+/// there are none, with the one fallback timer thread of the process. It stays with those until it
+/// fires or is [`reset`](Self::reset) elsewhere, wherever its task moves. Once complete it stays
+/// so, until it is reset.
 ///
-/// If the system refuses to start the fallback thread, the sleep polls the clock itself: it wakes its
-/// task at every poll, which costs a processor and is never early, until the thread can be started
-/// or the moment comes. If the timers it is registered with shut down, it is woken and registers anew.
+/// If the system refuses to start the fallback thread, the sleep polls the clock itself: it wakes
+/// its task at every poll, which costs a processor and is never early, until the thread can be
+/// started or the moment comes. If the timers it is registered with shut down, it is woken and
+/// registers anew.
 ///
 /// # Cancel safety
 ///
@@ -102,8 +105,8 @@ pub fn sleep_until(instant: Instant) -> Sleep {
 ///
 /// # Trade-offs
 ///
-/// 80 bytes. Never polled it costs no lock; then one short lock of its shard to register and one to be
-/// dropped before it fires.
+/// 80 bytes. Never polled it costs no lock; then one short lock of its shard to register and one
+/// to be dropped before it fires.
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep {
     entry: TimerEntry,
@@ -122,16 +125,21 @@ const _: () = assert!(size_of::<Sleep>() <= 96);
 impl Sleep {
     /// Waits until `deadline` on the process-wide scale.
     pub fn until(deadline: Nanos) -> Self {
+        let entry = TimerEntry::new(TimerClass::Normal);
+        debug_assert!(
+            entry.registered_with().is_none(),
+            "sleep.lazy: registered unpolled"
+        );
         Self {
-            entry: TimerEntry::new(TimerClass::Normal),
+            entry,
             deadline,
             slack_ns: 0,
             has_yielded: false,
         }
     }
 
-    /// Fires as exactly as the operating system's timers, at the price of a heap operation instead of
-    /// a wheel's.
+    /// Fires as exactly as the operating system's timers, at the price of a heap operation instead
+    /// of a wheel's.
     ///
     /// For the few waits whose microseconds count: pacing, audio, measurements.
     pub fn precise(mut self) -> Self {
@@ -252,12 +260,12 @@ impl Sleep {
     }
 
     fn fields(self: Pin<&mut Self>) -> Fields<'_> {
-        // SAFETY: [sleep.pinned] the entry, the one field that needs it, is pinned again at once, and
-        // nothing is moved out of the others.
+        // SAFETY: [sleep.pinned] the entry, the one field that needs it, is pinned again at once,
+        // and nothing is moved out of the others.
         let this = unsafe { self.get_unchecked_mut() };
         Fields {
-            // SAFETY: [sleep.pinned] the sleep is pinned, and so is what it contains: it has no `Drop`
-            // that moves it, and it is not `Unpin`.
+            // SAFETY: [sleep.pinned] the sleep is pinned, and so is what it contains: it has no
+            // `Drop` that moves it, and it is not `Unpin`.
             entry: unsafe { Pin::new_unchecked(&mut this.entry) },
             deadline: &mut this.deadline,
             slack_ns: &this.slack_ns,

@@ -110,7 +110,6 @@ fn close_fails_what_is_queued_and_leaves_other_groups_alone() {
     assert_eq!(wait(theirs).ok(), Some(2));
 }
 
-// WITNESS: group.quiet
 #[test]
 fn waker_of_a_drain_may_look_at_the_group() {
     struct Looks(BlockingGroup, Mutex<Option<usize>>);

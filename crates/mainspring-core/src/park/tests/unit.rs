@@ -1,6 +1,7 @@
 use crate::driver::Until;
 use crate::park::{Parker, Woken};
 use crate::time::{self, Nanos};
+use std::cell::OnceCell;
 use std::time::Duration;
 
 // WITNESS: park.token
@@ -58,7 +59,7 @@ fn parker_moves_between_threads_and_works_during_thread_exit() {
             self.0.park();
         }
     }
-    thread_local! { static LATE: std::cell::OnceCell<ParksInDrop> = const { std::cell::OnceCell::new() }; }
+    thread_local! { static LATE: OnceCell<ParksInDrop> = const { OnceCell::new() }; }
     let parker = Parker::new();
     let other = std::thread::spawn(move || LATE.with(|late| late.set(ParksInDrop(parker)).is_ok()));
     assert_eq!(other.join().ok(), Some(true));

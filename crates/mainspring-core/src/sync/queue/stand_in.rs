@@ -94,8 +94,8 @@ impl<T> Slots<T> {
             }
         }
         let slot = &self.slots[head];
-        // ORDERING: [stand-in.slot] Acquire, pairs with the swap in `push`. The push that claimed the
-        // slot may be on its way; crossbeam waits for it too.
+        // ORDERING: [stand-in.slot] Acquire, pairs with the swap in `push`. The push that claimed
+        // the slot may be on its way; crossbeam waits for it too.
         while !slot.full.load(Acquire) {
             thread::yield_now();
         }

@@ -80,7 +80,10 @@ proptest! {
         for (tick_step, now_step, is_pair) in steps {
             ticks = u64::wrapping_add(ticks, u64::from(tick_step));
             now += u64::from(now_step);
-            let reading = if is_pair { Some(fast.anchor(pair(ticks, now))) } else { fast.at(ticks) };
+            let reading = match is_pair {
+                true => Some(fast.anchor(pair(ticks, now))),
+                false => fast.at(ticks),
+            };
             if let Some(reading) = reading {
                 prop_assert!(reading >= last, "clock.monotonic");
                 last = reading;

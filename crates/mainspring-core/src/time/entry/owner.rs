@@ -24,8 +24,8 @@ impl TimerEntry {
         self.timers
     }
 
-    /// Registers the entry with `timers`, to wake `waker` at `deadline`. If it is armed, it is taken
-    /// out of where it was first.
+    /// Registers the entry with `timers`, to wake `waker` at `deadline`. If it is armed, it is
+    /// taken out of where it was first.
     ///
     /// Takes one lock; clones the waker before, outside of it.
     pub fn arm(
@@ -52,8 +52,8 @@ impl TimerEntry {
         let this = unsafe { self.get_unchecked_mut() };
         this.timers = Some(timers);
         let entry = EntryRef::new(this);
-        // SAFETY: [entry.pinned] out of ARMED the entry is ours alone; it is pinned, and its drop takes
-        // it out of ARMED.
+        // SAFETY: [entry.pinned] out of ARMED the entry is ours alone; it is pinned, and its drop
+        // takes it out of ARMED.
         unsafe { timers.timers().register(entry, deadline, waker) }
     }
 
@@ -82,18 +82,19 @@ impl TimerEntry {
     /// says why that is enough.
     fn wakes(&self, waker: &Waker) -> bool {
         self.waker.with(|cell| {
-            // SAFETY: [entry.init] the cell was written before the word said ARMED, by calls of this
-            // owner, and is only read by others since.
+            // SAFETY: [entry.init] the cell was written before the word said ARMED, by calls of
+            // this owner, and is only read by others since.
             let cell = unsafe { &*cell };
-            // SAFETY: [entry.init] the bytes are those of a waker. If it has been fired meanwhile, they
-            // are a copy's, and comparing addresses touches nothing behind them.
+            // SAFETY: [entry.init] the bytes are those of a waker. If it has been fired meanwhile,
+            // they are a copy's, and comparing addresses touches nothing behind them.
             unsafe { cell.assume_init_ref() }.will_wake(waker)
         })
     }
 
     /// Takes the entry out of wherever it is registered: afterwards it is idle.
     ///
-    /// Costs a load if it was not armed, otherwise the shard's lock; the waker is dropped outside it.
+    /// Costs a load if it was not armed, otherwise the shard's lock; the waker is dropped outside
+    /// it.
     pub fn disarm(self: Pin<&mut Self>) {
         drop(self.take_out());
     }
@@ -122,9 +123,9 @@ impl TimerEntry {
     /// Moves the deadline, of an armed entry at once, of another when it is armed next.
     ///
     /// A later deadline is one store, which the old place honours when it comes up; an earlier one
-    /// takes the lock. If `timers` are other ones than it is registered with, the entry moves there,
-    /// one lock after the other. An entry that has fired is idle afterwards; so is one that `timers`
-    /// refused, and its task is woken to find that out.
+    /// takes the lock. If `timers` are other ones than it is registered with, the entry moves
+    /// there, one lock after the other. An entry that has fired is idle afterwards; so is one that
+    /// `timers` refused, and its task is woken to find that out.
     pub fn reset(self: Pin<&mut Self>, timers: Option<TimersRef>, deadline: Nanos) {
         let Some(current) = self.timers else {
             return;

@@ -20,15 +20,16 @@ use std::task::Waker;
 /// Entries are freed when their owner is told that they are out of ARMED, so the implementer
 /// promises:
 ///
-/// - it reaches an entry only between the `register` that linked it and the call that takes it out of
-///   ARMED ([`EntryRef::fire`], [`EntryRef::evict`]), and makes every access under its lock;
+/// - it reaches an entry only between the `register` that linked it and the call that takes it out
+///   of ARMED ([`EntryRef::fire`], [`EntryRef::evict`]), and makes every access under its lock;
 /// - it has unlinked the entry before `fire` or `evict` says it is out, and never looks at it again
 ///   before the next `register`;
-/// - it waits for nothing else, and calls, clones, drops and wakes no waker, while it holds the lock.
+/// - it waits for nothing else, and calls, clones, drops and wakes no waker, while it holds the
+///   lock.
 pub unsafe trait Timers: Send + Sync + 'static {
     /// Links `entry`, to fire at `deadline`, and calls [`EntryRef::arm`] on it with `waker`; wakes
-    /// whoever waits for an earlier deadline. Or refuses, and has not touched the entry: timers that
-    /// have shut down, or that nobody drives.
+    /// whoever waits for an earlier deadline. Or refuses, and has not touched the entry: timers
+    /// that have shut down, or that nobody drives.
     ///
     /// # Safety
     ///
@@ -111,9 +112,9 @@ pub enum OnFire {
 
 /// What timers hold of an entry: its address.
 ///
-/// Copies are free and prove nothing. Every method is unsafe with one and the same condition, called
-/// *the entry's condition* below: the caller is the [`Timers`] that the entry is registered with (or
-/// being registered with), holds its lock, and the entry has not left ARMED since.
+/// Copies are free and prove nothing. Every method is unsafe with one and the same condition,
+/// called *the entry's condition* below: the caller is the [`Timers`] that the entry is registered
+/// with (or being registered with), holds its lock, and the entry has not left ARMED since.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct EntryRef(NonNull<TimerEntry>);
@@ -151,16 +152,16 @@ impl EntryRef {
             "entry.linked: registered twice"
         );
         entry.waker.with_mut(|cell| {
-            // SAFETY: [entry.init] out of ARMED the cell holds nothing and is the owner's, whose call
-            // this is.
+            // SAFETY: [entry.init] out of ARMED the cell holds nothing and is the owner's, whose
+            // call this is.
             unsafe { &mut *cell }.write(waker);
         });
         // Everybody else learns of the entry through the lock, the owner through its own call.
         entry.word.swap(deadline.0.min(LAST), Relaxed);
     }
 
-    /// The deadline now, which the owner may have extended since it was linked, and may extend again
-    /// at any moment.
+    /// The deadline now, which the owner may have extended since it was linked, and may extend
+    /// again at any moment.
     ///
     /// # Safety
     ///
@@ -195,8 +196,8 @@ impl EntryRef {
         }
     }
 
-    /// Whether the entry is armed: what `deregister`, `reset` and `rewake` look at first, because it
-    /// may have fired on the way to the lock.
+    /// Whether the entry is armed: what `deregister`, `reset` and `rewake` look at first, because
+    /// it may have fired on the way to the lock.
     ///
     /// # Safety
     ///
@@ -221,8 +222,8 @@ impl EntryRef {
         unsafe { self.entry() }.fire(now)
     }
 
-    /// ARMED → IDLE: what `deregister` does, and what timers that shut down do to every entry, whose
-    /// wakers they then wake, so that the sleeps register elsewhere.
+    /// ARMED → IDLE: what `deregister` does, and what timers that shut down do to every entry,
+    /// whose wakers they then wake, so that the sleeps register elsewhere.
     ///
     /// # Safety
     ///
@@ -237,7 +238,8 @@ impl EntryRef {
     ///
     /// # Safety
     ///
-    /// Called from [`Timers::rewake`] with the lock held, by the owner of an entry registered there.
+    /// Called from [`Timers::rewake`] with the lock held, by the owner of an entry registered
+    /// there.
     pub unsafe fn replace_waker(self, waker: Waker) -> OnRewake {
         // SAFETY: [entry.pinned] the owner of the entry is our caller.
         let entry = unsafe { self.entry() };
@@ -245,8 +247,8 @@ impl EntryRef {
             return OnRewake::Gone(waker);
         }
         let old = entry.waker.with_mut(|cell| {
-            // SAFETY: [entry.init] armed entries are fired and evicted under the lock that is held, so
-            // nobody copies the waker now; the owner, who compares it, is our caller.
+            // SAFETY: [entry.init] armed entries are fired and evicted under the lock that is
+            // held, so nobody copies the waker now; the owner, who compares it, is our caller.
             let cell = unsafe { &mut *cell };
             std::mem::replace(cell, MaybeUninit::new(waker))
         });
@@ -258,8 +260,8 @@ impl EntryRef {
     ///
     /// # Safety
     ///
-    /// The entry's condition, or called from [`Timers::register`] before [`arm`](Self::arm); and the
-    /// last `keep` since it was registered was one of the same type.
+    /// The entry's condition, or called from [`Timers::register`] before [`arm`](Self::arm); and
+    /// the last `keep` since it was registered was one of the same type.
     #[inline]
     #[must_use]
     pub unsafe fn kept<T: Copy>(self) -> T {
@@ -267,14 +269,14 @@ impl EntryRef {
         // SAFETY: [entry.pinned] by the caller's promise.
         let entry = unsafe { self.entry() };
         entry.kept.with(|kept| {
-            // SAFETY: [entry.linked] touched under the shard's lock alone; large and aligned enough,
-            // by the assertion, and a `T`, by the caller's promise.
+            // SAFETY: [entry.linked] touched under the shard's lock alone; large and aligned
+            // enough, by the assertion, and a `T`, by the caller's promise.
             unsafe { kept.cast::<T>().read() }
         })
     }
 
-    /// Keeps up to 16 bytes in the entry for the timers' own use: the two links of a list, the handle
-    /// of a heap.
+    /// Keeps up to 16 bytes in the entry for the timers' own use: the two links of a list, the
+    /// handle of a heap.
     ///
     /// # Safety
     ///
@@ -285,8 +287,8 @@ impl EntryRef {
         // SAFETY: [entry.pinned] by the caller's promise.
         let entry = unsafe { self.entry() };
         entry.kept.with_mut(|kept| {
-            // SAFETY: [entry.linked] touched under the shard's lock alone; large and aligned enough,
-            // by the assertion.
+            // SAFETY: [entry.linked] touched under the shard's lock alone; large and aligned
+            // enough, by the assertion.
             unsafe { kept.cast::<T>().write(value) };
         });
     }

@@ -1,5 +1,5 @@
-//! In a model there is no process to have a thread: what would register with it is refused, and polls
-//! the clock.
+//! In a model there is no process to have a thread: what would register with it is refused, and
+//! polls the clock.
 
 use super::Fallback;
 use crate::time::TimersRef;

@@ -169,7 +169,7 @@ fn never_polled_sleep_takes_no_lock() {
     assert_eq!(world.manual.locks.load(Relaxed), 0, "sleep.lazy");
 }
 
-// WITNESS: entry.quiet, entry.pinned
+// WITNESS: entry.pinned, sleep.pinned
 #[test]
 fn dropped_sleep_is_unlinked_and_its_waker_gone() {
     let world = world(false);
@@ -258,11 +258,7 @@ fn another_waker_replaces_the_first_and_the_same_takes_no_lock() {
     assert!(poll(nap.as_mut(), &one).is_pending());
     assert_eq!(world.manual.locks.load(Relaxed), locks);
     assert!(poll(nap.as_mut(), &two).is_pending());
-    assert_eq!(
-        Arc::strong_count(&first),
-        2,
-        "entry.quiet: the old waker stayed"
-    );
+    assert_eq!(Arc::strong_count(&first), 2, "the old waker stayed");
     world.go_to(1_009);
     assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
 }

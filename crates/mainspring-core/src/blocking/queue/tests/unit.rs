@@ -155,7 +155,6 @@ fn refused_first_thread_fails_the_job_with_the_systems_error() {
     assert!(group.is_empty());
 }
 
-// WITNESS: blocking.quiet
 #[test]
 fn waker_and_closure_may_use_the_lane_when_they_run_and_are_dropped() {
     struct Looks(&'static Lane, Arc<AtomicUsize>);
@@ -169,11 +168,7 @@ fn waker_and_closure_may_use_the_lane_when_they_run_and_are_dropped() {
     let (open, gated) = gate(lane, &group);
     let (dropped, kept) = (Looks(lane, looked.clone()), Looks(lane, looked.clone()));
     drop(submit(lane, &group, move || drop(dropped)));
-    assert_eq!(
-        looked.load(Relaxed),
-        1,
-        "blocking.quiet: dropped under the lock"
-    );
+    assert_eq!(looked.load(Relaxed), 1, "dropped under the lock");
     let nested = submit(lane, &group, move || {
         drop(kept);
         lane.stats().running

@@ -27,8 +27,8 @@ pub(in crate::time::clock) struct Fast {
     base: Anchored,
 }
 
-/// A rate is believed if the next pair contradicts it by less than one part in this many: the kernel
-/// slews by at most one in 2,000.
+/// A rate is believed if the next pair contradicts it by less than one part in this many: the
+/// kernel slews by at most one in 2,000.
 const TOLERANCE: u64 = 1_000;
 
 /// A reading that took so many ticks was interrupted: no good for a rate.

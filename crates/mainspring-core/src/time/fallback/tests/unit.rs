@@ -135,7 +135,6 @@ impl Wake for Looks {
 }
 
 // CORRECTION: 18
-// WITNESS: fallback.quiet, entry.quiet
 #[test]
 fn waker_runs_with_the_lock_free_where_the_printed_form_holds_it() {
     let shared = Arc::new(Mutex::new(None));
@@ -170,7 +169,7 @@ fn waker_runs_with_the_lock_free_where_the_printed_form_holds_it() {
         OnRegister::Armed
     ));
     serve(fallback, Nanos(5));
-    assert_eq!(takes.was_free.load(Relaxed), 1, "fallback.quiet");
+    assert_eq!(takes.was_free.load(Relaxed), 1, "the lock is held");
     assert!(fallback.state.lock().armed.is_empty());
 }
 
