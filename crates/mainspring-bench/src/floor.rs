@@ -11,9 +11,8 @@ pub use task::{Join, block_on, spawn};
 pub use wheel::Sleep;
 
 use std::future::Future;
-use std::time::Duration;
 
-use crate::runtime::{OneThread, YieldOnce};
+use crate::runtime::{Fresh, OneThread, Sleeper, YieldOnce};
 
 #[derive(Debug)]
 pub struct Floor;
@@ -47,7 +46,7 @@ impl OneThread for Floor {
         sender.send(value);
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
-        Sleep::new(duration)
+    fn sleeper() -> impl Sleeper {
+        Fresh(Sleep::new)
     }
 }

@@ -1,3 +1,87 @@
-//! mainspring, by layer: each file beside `ours/` is one implementation of
-//! [`OneThread`](crate::runtime::OneThread) or one server, listed in
-//! [`rows::implementations`](crate::rows) like a peer.
+//! mainspring: the local executor over the timing wheel's driver, core's completion as the
+//! oneshot.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use mainspring_core::driver::ThreadDriver;
+use mainspring_core::task::JoinHandle;
+use mainspring_core::time::{Sleep, sleep};
+use mainspring_core::{Completer, Completion, completion};
+use mainspring_executor::{LocalExecutor, spawn_local};
+use mainspring_timer::TimerDriver;
+
+use crate::runtime::{OneThread, Sleeper, Sure, YieldOnce};
+
+#[derive(Debug)]
+pub struct Ours;
+
+impl OneThread for Ours {
+    type Join<T: 'static> = Joined<T>;
+    type Sender<T: 'static> = Completer<T>;
+    type Receiver<T: 'static> = Sure<Completion<T>>;
+
+    fn block_on<T: 'static>(main: impl Future<Output = T> + 'static) -> T {
+        let driver = Box::new(TimerDriver::new(ThreadDriver::new()));
+        LocalExecutor::with_driver(driver).block_on(main)
+    }
+
+    fn spawn<T: 'static>(task: impl Future<Output = T> + 'static) -> Joined<T> {
+        Joined(spawn_local(task))
+    }
+
+    fn detach<T: 'static>(join: Joined<T>) {
+        drop(join);
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + 'static {
+        YieldOnce::default()
+    }
+
+    fn oneshot<T: 'static>() -> (Completer<T>, Sure<Completion<T>>) {
+        let (sender, receiver) = completion();
+        (sender, Sure(receiver))
+    }
+
+    fn send<T: 'static>(sender: Completer<T>, value: T) {
+        assert!(sender.complete(value).is_ok(), "the receiver is there");
+    }
+
+    fn sleeper() -> impl Sleeper {
+        Timers
+    }
+}
+
+/// A join handle that unwraps.
+pub struct Joined<T>(JoinHandle<T>);
+
+impl<T> Future for Joined<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        Pin::new(&mut self.0).poll(cx).map(|done| match done {
+            Ok(output) => output,
+            Err(_) => panic!("no task of a row panics"),
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Timers;
+
+impl Sleeper for Timers {
+    type Sleep = Sleep;
+
+    fn sleep(self, duration: Duration) -> Sleep {
+        sleep(duration)
+    }
+
+    fn rearm(self, mut slot: Pin<&mut Option<Sleep>>, duration: Duration) {
+        match slot.as_mut().as_pin_mut() {
+            Some(sleep) => sleep.reset(Instant::now() + duration),
+            None => slot.set(Some(sleep(duration))),
+        }
+    }
+}

@@ -9,6 +9,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use crate::floor::Floor;
+use crate::ours::Ours;
 use crate::outcome::Outcome;
 use crate::peers::{compio::Compio, glommio::Glommio, monoio::Monoio, smol::Smol, tokio::Tokio};
 use crate::runtime::OneThread;
@@ -17,6 +18,7 @@ use crate::runtime::OneThread;
 pub fn implementations() -> Vec<Implementation> {
     vec![
         Implementation::of::<Floor>("floor"),
+        Implementation::of::<Ours>("ours"),
         Implementation::of::<Tokio>("tokio"),
         Implementation::of::<Smol>("smol"),
         Implementation::of::<Monoio>("monoio"),
@@ -73,6 +75,16 @@ const ABSENT: &[(&str, &str, &str)] = &[
         "the bare wheel is not a runtime",
     ),
     ("sleep-lateness", "floor", "the bare wheel has no clock"),
+    (
+        "timer-bulk",
+        "glommio",
+        "a task of it breaks at 32,768 wakers",
+    ),
+    (
+        "sleep-bytes",
+        "glommio",
+        "a task of it breaks at 32,768 wakers",
+    ),
     ("sleep-storm", "floor", "the bare wheel has no clock"),
 ];
 

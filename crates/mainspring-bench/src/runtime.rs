@@ -25,7 +25,36 @@ pub trait OneThread: Sized + 'static {
     fn yield_now() -> impl Future<Output = ()> + 'static;
     fn oneshot<T: 'static>() -> (Self::Sender<T>, Self::Receiver<T>);
     fn send<T: 'static>(sender: Self::Sender<T>, value: T);
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static;
+    fn sleeper() -> impl Sleeper;
+}
+
+/// How a runtime makes its sleeps.
+pub trait Sleeper: Copy + 'static {
+    type Sleep: Future<Output = ()> + 'static;
+
+    fn sleep(self, duration: Duration) -> Self::Sleep;
+
+    /// Gives the sleep in the slot a new deadline by the best way that the runtime has; by
+    /// default it is dropped and another one takes its place.
+    fn rearm(self, mut slot: Pin<&mut Option<Self::Sleep>>, duration: Duration) {
+        slot.set(Some(self.sleep(duration)));
+    }
+}
+
+/// A function that makes sleeps which cannot be given another deadline.
+#[derive(Clone, Copy, Debug)]
+pub struct Fresh<F>(pub F);
+
+impl<F, S> Sleeper for Fresh<F>
+where
+    F: Fn(Duration) -> S + Copy + 'static,
+    S: Future<Output = ()> + 'static,
+{
+    type Sleep = S;
+
+    fn sleep(self, duration: Duration) -> S {
+        (self.0)(duration)
+    }
 }
 
 /// A future of a result that is never an error here.

@@ -85,6 +85,17 @@ pub fn cpu_time_of(process: u32) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// Memory of this process that is in pages of its own.
+pub fn resident_bytes() -> i64 {
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: i64 = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .unwrap_or(0);
+    pages * 4_096
+}
+
 /// A small, seeded generator (splitmix64): the rows must not measure randomness.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);

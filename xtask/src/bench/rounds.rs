@@ -21,7 +21,7 @@ pub(crate) fn build(ctx: &Context) -> Result<PathBuf, String> {
     let target = ctx.target("bench-build");
     let command = ctx
         .cargo("build")
-        .args(["--release", "--locked", "--manifest-path"])
+        .args(["--release", "--manifest-path"])
         .arg(dir.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target)

@@ -24,6 +24,12 @@ struct Header {
     joiner: Cell<Option<Waker>>,
 }
 
+impl Header {
+    fn retain(&self) {
+        self.refs.set(self.refs.get() + 1);
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
@@ -284,7 +290,7 @@ static TASK: RawWakerVTable = RawWakerVTable::new(
     |data| {
         let task = header(data);
         // SAFETY: the waker that is cloned owns a count.
-        unsafe { task.as_ref() }.refs.update(|refs| refs + 1);
+        unsafe { task.as_ref() }.retain();
         RawWaker::new(data, &TASK)
     },
     |data| {
@@ -302,7 +308,7 @@ static TASK: RawWakerVTable = RawWakerVTable::new(
         // SAFETY: the waker owns a count for the length of the call.
         let header = unsafe { task.as_ref() };
         if !header.queued.replace(true) {
-            header.refs.update(|refs| refs + 1);
+            header.retain();
             QUEUE.with(|queue| queue.push(task.as_ptr()));
         }
     },

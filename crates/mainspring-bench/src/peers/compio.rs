@@ -3,13 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use compio::driver::ProactorBuilder;
 use compio::runtime::{JoinHandle, RuntimeBuilder};
 use futures_channel::oneshot;
 
-use crate::runtime::{OneThread, Sure, YieldOnce};
+use crate::runtime::{Fresh, OneThread, Sleeper, Sure, YieldOnce};
 
 #[derive(Debug)]
 pub struct Compio;
@@ -58,8 +57,8 @@ impl OneThread for Compio {
         assert!(sender.send(value).is_ok(), "the receiver is there");
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
-        compio::time::sleep(duration)
+    fn sleeper() -> impl Sleeper {
+        Fresh(compio::time::sleep)
     }
 }
 

@@ -1,11 +1,14 @@
 //! glommio with the placement left to the caller (the process is pinned already).
 
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_channel::oneshot;
+use glommio::timer::Timer;
 
-use crate::runtime::{OneThread, Sure, YieldOnce};
+use crate::runtime::{OneThread, Sleeper, Sure, YieldOnce};
 
 #[derive(Debug)]
 pub struct Glommio;
@@ -41,7 +44,36 @@ impl OneThread for Glommio {
         assert!(sender.send(value).is_ok(), "the receiver is there");
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
-        glommio::timer::sleep(duration)
+    fn sleeper() -> impl Sleeper {
+        Timers
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Timers;
+
+impl Sleeper for Timers {
+    type Sleep = TimerSleep;
+
+    fn sleep(self, duration: Duration) -> TimerSleep {
+        TimerSleep(Timer::new(duration))
+    }
+
+    fn rearm(self, mut slot: Pin<&mut Option<TimerSleep>>, duration: Duration) {
+        match slot.as_mut().as_pin_mut() {
+            Some(mut sleep) => sleep.0.reset(duration),
+            None => slot.set(Some(self.sleep(duration))),
+        }
+    }
+}
+
+/// glommio's timer as a future of nothing.
+struct TimerSleep(Timer);
+
+impl Future for TimerSleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }

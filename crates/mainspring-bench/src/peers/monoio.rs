@@ -1,11 +1,12 @@
 //! monoio on its io_uring driver, without the fallback's dispatch; its oneshot is local-sync's.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
-use futures_channel::oneshot;
+use local_sync::oneshot;
 
-use crate::runtime::{OneThread, Sure, YieldOnce};
+use crate::runtime::{OneThread, Sleeper, Sure, YieldOnce};
 
 #[derive(Debug)]
 pub struct Monoio;
@@ -45,7 +46,25 @@ impl OneThread for Monoio {
         assert!(sender.send(value).is_ok(), "the receiver is there");
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
+    fn sleeper() -> impl Sleeper {
+        Timers
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Timers;
+
+impl Sleeper for Timers {
+    type Sleep = monoio::time::Sleep;
+
+    fn sleep(self, duration: Duration) -> monoio::time::Sleep {
         monoio::time::sleep(duration)
+    }
+
+    fn rearm(self, mut slot: Pin<&mut Option<monoio::time::Sleep>>, duration: Duration) {
+        match slot.as_mut().as_pin_mut() {
+            Some(sleep) => sleep.reset(monoio::time::Instant::now() + duration),
+            None => slot.set(Some(self.sleep(duration))),
+        }
     }
 }

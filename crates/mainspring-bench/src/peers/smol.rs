@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_executor::{LocalExecutor, StaticLocalExecutor, Task};
+use async_io::Timer;
 use futures_channel::oneshot;
 
-use crate::runtime::{OneThread, Sure};
+use crate::runtime::{OneThread, Sleeper, Sure};
 
 #[derive(Debug)]
 pub struct Smol;
@@ -48,10 +51,36 @@ impl OneThread for Smol {
         assert!(sender.send(value).is_ok(), "the receiver is there");
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
-        let timer = async_io::Timer::after(duration);
-        async move {
-            timer.await;
+    fn sleeper() -> impl Sleeper {
+        Timers
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Timers;
+
+impl Sleeper for Timers {
+    type Sleep = TimerSleep;
+
+    fn sleep(self, duration: Duration) -> TimerSleep {
+        TimerSleep(Timer::after(duration))
+    }
+
+    fn rearm(self, mut slot: Pin<&mut Option<TimerSleep>>, duration: Duration) {
+        match slot.as_mut().as_pin_mut() {
+            Some(mut sleep) => sleep.0.set_after(duration),
+            None => slot.set(Some(self.sleep(duration))),
         }
+    }
+}
+
+/// async-io's timer as a future of nothing.
+struct TimerSleep(Timer);
+
+impl Future for TimerSleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::runtime::{OneThread, Sure};
+use crate::runtime::{OneThread, Sleeper, Sure};
 
 #[derive(Debug)]
 pub struct Tokio;
@@ -45,8 +45,26 @@ impl OneThread for Tokio {
         assert!(sender.send(value).is_ok(), "the receiver is there");
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
+    fn sleeper() -> impl Sleeper {
+        Timers
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Timers;
+
+impl Sleeper for Timers {
+    type Sleep = tokio::time::Sleep;
+
+    fn sleep(self, duration: Duration) -> tokio::time::Sleep {
         tokio::time::sleep(duration)
+    }
+
+    fn rearm(self, mut slot: Pin<&mut Option<tokio::time::Sleep>>, duration: Duration) {
+        match slot.as_mut().as_pin_mut() {
+            Some(sleep) => sleep.reset(tokio::time::Instant::now() + duration),
+            None => slot.set(Some(self.sleep(duration))),
+        }
     }
 }
 

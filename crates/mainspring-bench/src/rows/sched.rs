@@ -1,7 +1,6 @@
 //! Scheduling on one thread. Each unit of work is a thousand operations.
 
 use std::cell::Cell;
-use std::future::Future;
 use std::rc::Rc;
 
 use super::nanos_per;
@@ -108,44 +107,48 @@ pub fn yields<R: OneThread>(passes: u32) -> Outcome {
 /// A message that carries the sender of the answer.
 struct Ball<R: OneThread>(Option<R::Sender<Ball<R>>>);
 
-/// Two tasks send each other a oneshot per hop, a thousand round trips.
-pub async fn ping_pong<R: OneThread>(thousands: u64) {
-    let rounds = thousands * BATCH;
-    let (serve, served) = R::oneshot::<Ball<R>>();
-    let ping = R::spawn(ping::<R>(rounds, serve));
-    let pong = R::spawn(pong::<R>(rounds, served));
-    ping.await;
-    pong.await;
-}
+/// Pairs at play at the same time: with one alone the row would measure how often a runtime asks
+/// the kernel for news when it has a single task to run.
+const PAIRS: u64 = 100;
 
-fn ping<R: OneThread>(rounds: u64, serve: R::Sender<Ball<R>>) -> impl Future<Output = ()> {
-    async move {
-        let mut out = Some(serve);
-        for _ in 0..rounds {
-            let (answer, answered) = R::oneshot::<Ball<R>>();
-            R::send(
-                out.take().expect("the other side answers"),
-                Ball(Some(answer)),
-            );
-            out = answered.await.0;
-        }
+/// Pairs of tasks send each other a oneshot per hop, a thousand round trips in all.
+pub async fn ping_pong<R: OneThread>(thousands: u64) {
+    let rounds = thousands * BATCH / PAIRS;
+    let mut tasks = Vec::with_capacity(2 * PAIRS as usize);
+    for _ in 0..PAIRS {
+        let (serve, served) = R::oneshot::<Ball<R>>();
+        tasks.push(R::spawn(ping::<R>(rounds, serve)));
+        tasks.push(R::spawn(pong::<R>(rounds, served)));
+    }
+    for task in tasks {
+        task.await;
     }
 }
 
-fn pong<R: OneThread>(rounds: u64, served: R::Receiver<Ball<R>>) -> impl Future<Output = ()> {
-    async move {
-        let mut next = Some(served);
-        for round in 1..=rounds {
-            let Some(served) = next.take() else { return };
-            let answer = served.await.0.expect("the other side awaits an answer");
-            let ball = if round == rounds {
-                Ball(None)
-            } else {
-                let (sender, receiver) = R::oneshot::<Ball<R>>();
-                next = Some(receiver);
-                Ball(Some(sender))
-            };
-            R::send(answer, ball);
-        }
+async fn ping<R: OneThread>(rounds: u64, serve: R::Sender<Ball<R>>) {
+    let mut out = Some(serve);
+    for _ in 0..rounds {
+        let (answer, answered) = R::oneshot::<Ball<R>>();
+        R::send(
+            out.take().expect("the other side answers"),
+            Ball(Some(answer)),
+        );
+        out = answered.await.0;
+    }
+}
+
+async fn pong<R: OneThread>(rounds: u64, served: R::Receiver<Ball<R>>) {
+    let mut next = Some(served);
+    for round in 1..=rounds {
+        let Some(served) = next.take() else { return };
+        let answer = served.await.0.expect("the other side awaits an answer");
+        let ball = if round == rounds {
+            Ball(None)
+        } else {
+            let (sender, receiver) = R::oneshot::<Ball<R>>();
+            next = Some(receiver);
+            Ball(Some(sender))
+        };
+        R::send(answer, ball);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::nanos_per;
 use crate::outcome::{Outcome, percentile};
-use crate::runtime::OneThread;
+use crate::runtime::{OneThread, Sleeper};
 use crate::sys::Random;
 
 const LIVE: usize = 10_000;
@@ -18,30 +17,27 @@ const CHURN_OPS: u64 = 400_000;
 const BULK: usize = 1_000_000;
 
 /// Slots that hold one registered sleep each, without an allocation per sleep.
-pub struct Slots<R, S> {
-    slots: Box<[Option<S>]>,
-    runtime: PhantomData<R>,
+pub struct Slots<S: Sleeper> {
+    sleeper: S,
+    slots: Box<[Option<S::Sleep>]>,
 }
 
-impl<R: OneThread, S: Future<Output = ()>> Slots<R, S> {
+impl<S: Sleeper> Slots<S> {
     /// As many slots, each with a sleep that has been polled once.
-    pub async fn filled(count: usize, mut make: impl FnMut(u64) -> S) -> Slots<R, S> {
+    pub async fn filled(sleeper: S, count: usize, mut next: impl FnMut() -> Duration) -> Slots<S> {
         let slots = std::iter::repeat_with(|| None).take(count).collect();
-        let mut slots = Slots {
-            slots,
-            runtime: PhantomData,
-        };
+        let mut slots = Slots { sleeper, slots };
         for index in 0..count {
-            slots.replace(index, make(index as u64)).await;
+            slots.rearm(index, next()).await;
         }
         slots
     }
 
-    /// Cancels what stands in the slot and registers another sleep there.
-    async fn replace(&mut self, index: usize, sleep: S) {
+    /// Cancels what stands in the slot and registers another deadline there.
+    async fn rearm(&mut self, index: usize, duration: Duration) {
         // SAFETY: the boxed slots never move, and a sleep is only replaced or dropped in place.
         let mut slot = unsafe { Pin::new_unchecked(&mut self.slots[index]) };
-        slot.set(Some(sleep));
+        self.sleeper.rearm(slot.as_mut(), duration);
         poll_fn(|cx| {
             let sleep = slot.as_mut().as_pin_mut().expect("just set");
             assert!(sleep.poll(cx).is_pending(), "a long sleep is over");
@@ -55,16 +51,10 @@ impl<R: OneThread, S: Future<Output = ()>> Slots<R, S> {
 pub fn churn<R: OneThread>(passes: u32) -> Outcome {
     let nanos = R::block_on(async move {
         let mut random = Random(1);
-        let mut slots = Slots::<R, _>::filled(LIVE, |_| long_sleep::<R>(&mut Random(2))).await;
+        let mut slots = Slots::filled(R::sleeper(), LIVE, || long(&mut random)).await;
         let mut nanos = Vec::new();
         for pass in 0..=passes {
-            let work = async {
-                for _ in 0..CHURN_OPS {
-                    let index = random.below(LIVE as u64) as usize;
-                    slots.replace(index, long_sleep::<R>(&mut random)).await;
-                }
-            };
-            let took = nanos_per(CHURN_OPS, work).await;
+            let took = nanos_per(CHURN_OPS, churn_once(&mut slots, &mut random, CHURN_OPS)).await;
             if pass > 0 {
                 nanos.push(took);
             }
@@ -78,15 +68,19 @@ pub fn churn<R: OneThread>(passes: u32) -> Outcome {
 /// The same untimed, a thousand operations a unit.
 pub async fn churn_units<R: OneThread>(units: u64) {
     let mut random = Random(1);
-    let mut slots = Slots::<R, _>::filled(LIVE, |_| long_sleep::<R>(&mut Random(2))).await;
-    for _ in 0..units * 1_000 {
+    let mut slots = Slots::filled(R::sleeper(), LIVE, || long(&mut random)).await;
+    churn_once(&mut slots, &mut random, units * 1_000).await;
+}
+
+async fn churn_once<S: Sleeper>(slots: &mut Slots<S>, random: &mut Random, ops: u64) {
+    for _ in 0..ops {
         let index = random.below(LIVE as u64) as usize;
-        slots.replace(index, long_sleep::<R>(&mut random)).await;
+        slots.rearm(index, long(random)).await;
     }
 }
 
-fn long_sleep<R: OneThread>(random: &mut Random) -> impl Future<Output = ()> + use<R> {
-    R::sleep(Duration::from_millis(10_000 + random.below(50_000)))
+fn long(random: &mut Random) -> Duration {
+    Duration::from_millis(10_000 + random.below(50_000))
 }
 
 /// A million sleeps registered, then all cancelled.
@@ -96,7 +90,7 @@ pub fn bulk<R: OneThread>(passes: u32) -> Outcome {
         let mut nanos = Vec::new();
         for pass in 0..=passes {
             let work = async {
-                drop(Slots::<R, _>::filled(BULK, |_| long_sleep::<R>(&mut random)).await);
+                drop(Slots::filled(R::sleeper(), BULK, || long(&mut random)).await);
             };
             let took = nanos_per(BULK as u64, work).await;
             if pass > 0 {
@@ -143,7 +137,7 @@ async fn late_nanos<R: OneThread>(sleeps: usize, from_us: u64, to_us: u64) -> Ve
             let late = Rc::clone(&late);
             R::spawn(async move {
                 let deadline = Instant::now() + duration;
-                R::sleep(duration).await;
+                R::sleeper().sleep(duration).await;
                 let lateness = Instant::now().saturating_duration_since(deadline);
                 late.borrow_mut().push(lateness.as_nanos() as u64);
             })
