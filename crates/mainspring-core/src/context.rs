@@ -37,6 +37,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::LocalKey;
@@ -81,8 +82,13 @@ impl<T: ?Sized + 'static> Slot<T> {
         let Some(top) = self.top.get() else {
             return look(None);
         };
-        let pin = Pin::new(top);
-        look(Some(pin.value()))
+        look(Some(&*Look::new(top)))
+    }
+
+    /// What is current, for code that cannot be a closure: `#[track_caller]` ends at one.
+    #[inline]
+    pub fn look(slot: &'static LocalKey<Self>) -> Option<Look<T>> {
+        slot.with(|slot| slot.top.get()).map(Look::new)
     }
 
     /// A counted reference to what is current, for whoever keeps it longer than one call.
@@ -152,42 +158,59 @@ fn free_if_unused<T: ?Sized>(node: NonNull<Node<T>>) {
     }
 }
 
-/// One look at a node's value.
-struct Pin<T: ?Sized>(NonNull<Node<T>>);
+/// A look at what is current: it lives for as long as the look does, whatever happens to the guard
+/// that put it there. See [`Slot::look`].
+pub struct Look<T: ?Sized> {
+    node: NonNull<Node<T>>,
+    one_thread: PhantomData<*const ()>,
+}
 
-impl<T: ?Sized> Pin<T> {
+impl<T: ?Sized> Look<T> {
     #[inline]
     fn new(node: NonNull<Node<T>>) -> Self {
-        let pin = Self(node);
+        let look = Self {
+            node,
+            one_thread: PhantomData,
+        };
         debug_assert!(
-            !pin.node().left.get(),
+            !look.node().left.get(),
             "context.top-live: a guard on top has left"
         );
-        let pins = &pin.node().pins;
+        let pins = &look.node().pins;
         pins.set(pins.get() + 1);
-        pin
+        look
     }
 
     #[inline]
     fn node(&self) -> &Node<T> {
-        // SAFETY: [context.pinned] the node is not freed while this pin is counted.
-        unsafe { self.0.as_ref() }
+        // SAFETY: [context.pinned] the node is not freed while this look is counted.
+        unsafe { self.node.as_ref() }
     }
+}
+
+impl<T: ?Sized> Deref for Look<T> {
+    type Target = T;
 
     #[inline]
-    fn value(&self) -> &T {
+    fn deref(&self) -> &T {
         &self.node().value
     }
 }
 
-impl<T: ?Sized> Drop for Pin<T> {
+impl<T: ?Sized> Drop for Look<T> {
     #[inline]
     fn drop(&mut self) {
         let node = self.node();
         node.pins.set(node.pins.get() - 1);
         if node.unlinked.get() {
-            free_if_unused(self.0);
+            free_if_unused(self.node);
         }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Look<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Look").field(&&**self).finish()
     }
 }
 

@@ -6,8 +6,10 @@
 //!   be anything but `Send`, exists only at home.
 //! - **home.pinned** — the future inside a journey is pinned structurally: never moved once made.
 
-use crate::local::shared::{Admission, SharedRef};
-use mainspring_core::task::{self, JoinHandle, SchedulerRef};
+use crate::local::hub::Hub;
+use crate::local::shared::Admission;
+use mainspring_core::spawn::Lane;
+use mainspring_core::task::{self, JoinHandle};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -44,13 +46,12 @@ use std::task::{Context, Poll};
 /// ```
 #[derive(Clone)]
 pub struct Home {
-    shared: SharedRef,
-    scheduler: SchedulerRef,
+    hub: Hub,
 }
 
 impl Home {
-    pub(crate) fn new(shared: SharedRef, scheduler: SchedulerRef) -> Self {
-        Self { shared, scheduler }
+    pub(crate) fn new(hub: Hub) -> Self {
+        Self { hub }
     }
 
     /// Spawns a task there: `make` is called at home and its future polled and dropped there only.
@@ -67,8 +68,8 @@ impl Home {
         // SAFETY: [home.packed] what crosses threads is `make`, which is `Send`: until the first
         // poll, at home, there is nothing else in it. The output is `Send` and goes to the handle.
         let (runnable, handle) =
-            unsafe { task::create_local_unchecked(journey, self.scheduler.clone()) };
-        match self.shared.receive(runnable) {
+            unsafe { task::create_local_unchecked(journey, self.hub.tasks().clone()) };
+        match self.hub.shared.admit(Lane::Tasks, runnable) {
             Admission::Admitted => {}
             // SAFETY: [home.packed] never polled: its destructor runs that of `make` alone, which
             // may run on any thread.

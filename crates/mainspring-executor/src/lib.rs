@@ -38,11 +38,13 @@ mod home;
 mod local;
 mod pace;
 mod root;
+mod shutdown;
 mod spawn;
 mod worker;
 
 pub use block_on::block_on;
 pub use home::Home;
 pub use local::LocalExecutor;
+pub use shutdown::ShutdownReport;
 pub use spawn::{spawn_local, try_spawn_local};
 pub use worker::Step;

@@ -1,33 +1,37 @@
 //! An executor of one thread, for tasks that need not be `Send`.
 
+pub(crate) mod hub;
+mod running;
 pub(crate) mod shared;
 
-use self::shared::{Admission, Shared, SharedRef};
+use self::hub::Hub;
+use self::running::Running;
 use crate::block_on::refuse_inside_a_poll;
 use crate::home::Home;
 use crate::root::Root;
+use crate::shutdown::ShutdownReport;
 use crate::worker::{Step, Worker};
-use mainspring_core::context::{Entered, Slot};
+use mainspring_core::blocking::BlockingGroup;
+use mainspring_core::context::Slot;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll::{self, Polling};
-use mainspring_core::task::{self, JoinHandle, Resident, SchedulerRef, TaskInfo, TaskRef};
-use mainspring_core::time::{self, Nanos};
+use mainspring_core::shutdown::Controller;
+use mainspring_core::spawn::{Lane, LocalSpawner, Spawner};
+use mainspring_core::task::{JoinHandle, TaskInfo, TaskRef};
+use mainspring_core::time::{self, Deadline, Nanos};
 use std::cell::RefCell;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-
-/// What a free function needs of the executor that is running on this thread.
-pub(crate) struct Current {
-    pub(crate) shared: SharedRef,
-    pub(crate) scheduler: SchedulerRef,
-}
+use std::time::Duration;
 
 thread_local! {
-    pub(crate) static CURRENT: Slot<Current> = const { Slot::new() };
+    /// The executor that is running on this thread, for the free functions.
+    pub(crate) static CURRENT: Slot<Hub> = const { Slot::new() };
 }
 
 /// Runs tasks on the thread that made it: `!Send` futures, one queue, no locks between them.
@@ -71,7 +75,11 @@ thread_local! {
 pub struct LocalExecutor {
     /// Taken out while it runs.
     worker: RefCell<Option<Worker>>,
-    current: Arc<Current>,
+    hub: Arc<Hub>,
+    spawner: Spawner,
+    local_spawner: LocalSpawner,
+    controller: Controller,
+    blocking: BlockingGroup,
     one_thread: PhantomData<*const ()>,
 }
 
@@ -86,13 +94,14 @@ impl LocalExecutor {
     /// An executor that waits in `driver`: a reactor, a timer driver around one, or your own.
     #[must_use]
     pub fn with_driver(driver: Box<dyn Driver>) -> Self {
-        let shared = Shared::new(driver.handle());
-        let scheduler = SchedulerRef::local(shared.clone());
-        let worker = Worker::new(shared.clone(), driver);
-        let current = Arc::new(Current { shared, scheduler });
+        let hub = Hub::new(driver.handle());
         Self {
-            worker: RefCell::new(Some(worker)),
-            current,
+            worker: RefCell::new(Some(Worker::new(hub.shared.clone(), driver))),
+            spawner: Spawner::of(hub.clone()),
+            local_spawner: LocalSpawner::of(Rc::new(hub.clone())),
+            hub: Arc::new(hub),
+            controller: Controller::new(),
+            blocking: BlockingGroup::new(),
             one_thread: PhantomData,
         }
     }
@@ -107,13 +116,20 @@ impl LocalExecutor {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.current.spawn(future)
+        self.hub.spawn_local(future)
     }
 
-    /// A handle that other threads spawn through.
+    /// A handle that other threads spawn through, closures of futures that need not be `Send`.
     #[must_use]
     pub fn home(&self) -> Home {
-        Home::new(self.current.shared.clone(), self.current.scheduler.clone())
+        Home::new((*self.hub).clone())
+    }
+
+    /// A handle that any code spawns `Send` futures and cleanups through, from any thread. It is
+    /// what [`spawn::current`](mainspring_core::spawn::current) gives inside.
+    #[must_use]
+    pub fn spawner(&self) -> Spawner {
+        self.spawner.clone()
     }
 
     /// Runs `future`, and the executor's tasks beside it, until `future` is ready.
@@ -129,7 +145,7 @@ impl LocalExecutor {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         refuse_inside_a_poll();
         let mut running = Running::begin(self);
-        let root = Root::new(Arc::clone(self.current.shared.driver()));
+        let root = Root::new(Arc::clone(self.hub.shared.driver()));
         let waker = root.waker();
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
@@ -146,9 +162,10 @@ impl LocalExecutor {
             }
             let worker = running.worker();
             let step = worker.step(now);
-            let until = match step {
-                Step::Idle if !root.is_woken() => Until::Forever,
-                Step::Idle | Step::Busy => Until::Now,
+            let until = if root.is_woken() {
+                Until::Now
+            } else {
+                step.until(Deadline::never())
             };
             now = worker.park(until).now;
         }
@@ -175,13 +192,13 @@ impl LocalExecutor {
     /// A lower bound of when the driver has something to do, if it knows of anything.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Nanos> {
-        self.current.shared.driver().next()
+        self.hub.shared.driver().next()
     }
 
-    /// How many tasks have not ended.
+    /// How many tasks have not ended, cleanups not counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.current.shared.alive()
+        self.hub.shared.alive(Lane::Tasks)
     }
 
     /// Whether every task has ended.
@@ -194,38 +211,104 @@ impl LocalExecutor {
     /// since when. Polls nobody.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskInfo> {
-        let now = time::coarse();
-        let mut tasks = Vec::with_capacity(self.len());
-        self.current
-            .shared
-            .for_each_task(|task| tasks.push(task.info(now)));
-        tasks
+        self.infos(Lane::Tasks)
     }
 
-    /// Ends every task, at home, and refuses new ones from now on.
-    fn end_all(&self) {
-        let shared = &self.current.shared;
-        shared.close();
-        // Aborting only schedules, so the registry may be looked at meanwhile; and nothing joins it
-        // any more.
-        shared.for_each_task(TaskRef::abort);
+    /// Ends the executor within about `limit`, and tells how it went.
+    ///
+    /// In order: nothing new may be spawned, cleanups excepted; the
+    /// [shutdown signal](mainspring_core::shutdown::signal) fires; tasks are polled until they end
+    /// or half of the time has passed; the rest is dropped; cleanups are polled until they end or
+    /// all of the time has passed, and what is left of them is dropped unrun; blocking jobs that
+    /// have not begun are refused, and those that run are waited for as long as there is time.
+    ///
+    /// A poll or a destructor that takes long makes the shutdown take longer: it is this thread.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or a `block_on` of the family.
+    #[track_caller]
+    pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
+        refuse_inside_a_poll();
+        let began = time::now();
+        let deadline = Deadline::from_nanos(began.saturating_add(limit));
+        let grace = Deadline::from_nanos(began.saturating_add(limit / 2));
+        self.hub.shared.close(Lane::Tasks);
+        self.controller.request(deadline);
+        self.drive_lane(Lane::Tasks, grace);
+        let dropped = self.end_lane(Lane::Tasks);
+        self.drive_lane(Lane::Cleanup, deadline);
+        self.hub.shared.close(Lane::Cleanup);
+        // Those that stood before the door when it was closed.
+        self.drive_lane(Lane::Cleanup, deadline);
+        let unfinished_cleanups = self.end_lane(Lane::Cleanup);
+        let refused_jobs = self.blocking.close();
+        self.wait_for_jobs(deadline);
+        ShutdownReport {
+            dropped,
+            unfinished_cleanups,
+            refused_jobs,
+            abandoned_jobs: self.blocking.jobs(),
+            took: time::now().since(began),
+        }
+    }
+
+    fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
+        let now = time::now();
+        let mut infos = Vec::with_capacity(self.hub.shared.alive(lane));
+        self.hub
+            .shared
+            .for_each_task(lane, |task| infos.push(task.info(now)));
+        infos
+    }
+
+    /// Drops every task of a closed lane, at home, and says what they were.
+    fn end_lane(&self, lane: Lane) -> Vec<TaskInfo> {
+        let infos = self.infos(lane);
+        self.hub.shared.for_each_task(lane, TaskRef::abort);
+        // No deadline: the last tasks may have been woken by threads that have not pushed them yet,
+        // and nobody else may drop their futures.
+        self.drive_lane(lane, Deadline::never());
+        infos
+    }
+
+    /// Runs whatever is ready until a lane is empty or `deadline` has passed.
+    fn drive_lane(&self, lane: Lane, deadline: Deadline) {
+        let shared = &self.hub.shared;
+        if shared.alive(lane) == 0 {
+            return;
+        }
         let mut running = Running::begin(self);
         let mut now = time::now();
-        while shared.alive() > 0 {
-            let until = match running.worker().step(now) {
-                Step::Busy => Until::Now,
-                // The last tasks were woken by threads that have not pushed them yet.
-                Step::Idle if shared.alive() > 0 => Until::Forever,
-                Step::Idle => break,
-            };
-            now = running.worker().park(until).now;
+        while !deadline.has_passed(now) {
+            let step = running.worker().step(now);
+            if shared.alive(lane) == 0 {
+                return;
+            }
+            now = running.worker().park(step.until(deadline)).now;
         }
+    }
+
+    fn wait_for_jobs(&self, deadline: Deadline) {
+        let mut drained = pin!(self.blocking.drained());
+        let mut limit = pin!(time::sleep(deadline.remaining(time::now())));
+        self.block_on(poll_fn(|cx| {
+            if drained.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            limit.as_mut().poll(cx)
+        }));
     }
 }
 
 impl Drop for LocalExecutor {
     fn drop(&mut self) {
-        self.end_all();
+        self.hub.shared.close(Lane::Tasks);
+        self.controller.request(Deadline::from_nanos(time::now()));
+        self.end_lane(Lane::Tasks);
+        self.hub.shared.close(Lane::Cleanup);
+        self.end_lane(Lane::Cleanup);
+        self.blocking.close();
     }
 }
 
@@ -240,67 +323,6 @@ impl fmt::Debug for LocalExecutor {
         f.debug_struct("LocalExecutor")
             .field("tasks", &self.len())
             .finish_non_exhaustive()
-    }
-}
-
-impl Current {
-    /// Makes a task of this executor, whose home the calling thread is.
-    #[track_caller]
-    pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + 'static,
-        F::Output: 'static,
-    {
-        let (runnable, handle) = task::create_local(future, self.scheduler.clone());
-        match self.shared.admit(runnable) {
-            Admission::Admitted => {}
-            // Cancels the task, here at home.
-            Admission::Refused(runnable) => drop(runnable),
-        }
-        handle
-    }
-}
-
-/// The executor runs on this thread until this is dropped.
-struct Running<'a> {
-    executor: &'a LocalExecutor,
-    worker: Option<Worker>,
-    outer_turn: Nanos,
-    _entered: Entered,
-    _resident: Resident,
-}
-
-impl<'a> Running<'a> {
-    #[track_caller]
-    fn begin(executor: &'a LocalExecutor) -> Self {
-        let worker = executor.worker.take();
-        assert!(
-            worker.is_some(),
-            "MS0002: this executor is running already, further up on this thread's stack \
-             (docs/errors.md)"
-        );
-        let current = &executor.current;
-        let entered = current.shared.driver().enter();
-        Self {
-            executor,
-            worker,
-            outer_turn: poll::turn_now(),
-            _entered: entered.and(Entered::new(&CURRENT, Arc::clone(current))),
-            _resident: current.scheduler.enter(),
-        }
-    }
-
-    fn worker(&mut self) -> &mut Worker {
-        self.worker
-            .as_mut()
-            .expect("the worker is here until `Running` is dropped")
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.executor.worker.replace(self.worker.take());
-        poll::begin_turn(self.outer_turn);
     }
 }
 

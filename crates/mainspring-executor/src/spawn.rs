@@ -1,6 +1,7 @@
 //! Free functions for code that runs inside an executor.
 
 use crate::local::CURRENT;
+use mainspring_core::context::Slot;
 use mainspring_core::task::JoinHandle;
 use std::future::Future;
 
@@ -42,9 +43,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let caller = CURRENT.with(mainspring_core::context::Slot::cloned);
-    match caller {
-        Some(current) => Ok(current.spawn(future)),
+    match Slot::look(&CURRENT) {
+        Some(hub) => Ok(hub.spawn_local(future)),
         None => Err(future),
     }
 }

@@ -16,7 +16,7 @@ use crate::local::shared::SharedRef;
 use crate::pace::Pace;
 use mainspring_core::driver::{Driver, Turn, Until};
 use mainspring_core::poll;
-use mainspring_core::time::{self, Nanos};
+use mainspring_core::time::{self, Deadline, Nanos};
 use std::io;
 use std::time::Duration;
 
@@ -28,6 +28,17 @@ pub enum Step {
     Busy,
     /// Nothing is ready: wait in the driver.
     Idle,
+}
+
+impl Step {
+    /// How long a worker may wait after this step, `deadline` at the latest.
+    pub(crate) fn until(self, deadline: Deadline) -> Until {
+        match self {
+            Self::Busy => Until::Now,
+            Self::Idle if deadline.is_never() => Until::Forever,
+            Self::Idle => Until::At(deadline.nanos()),
+        }
+    }
 }
 
 /// One turn after the other, over one driver.

@@ -116,3 +116,16 @@ fn slot_is_empty_on_another_thread() {
     let _entered = Entered::new(&SLOT, Arc::new(1));
     assert_eq!(std::thread::spawn(current).join().ok(), Some(None));
 }
+
+// WITNESS: context.pinned
+#[test]
+fn look_that_is_kept_outlives_the_guard() {
+    let value = Arc::new(7);
+    let guard = Entered::new(&SLOT, Arc::clone(&value));
+    let look = Slot::look(&SLOT).expect("entered above");
+    drop(guard);
+    assert!(Slot::look(&SLOT).is_none());
+    assert_eq!((*look, Arc::strong_count(&value)), (7, 2));
+    drop(look);
+    assert_eq!(Arc::strong_count(&value), 1, "context.pinned: leaked");
+}

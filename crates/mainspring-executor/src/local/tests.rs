@@ -8,3 +8,5 @@ mod ending;
 mod loom;
 #[cfg(not(mainspring_loom))]
 mod running;
+#[cfg(not(mainspring_loom))]
+mod shutdown;

@@ -1,0 +1,66 @@
+//! An executor as whoever spawns on it sees it: its shared part and a scheduler per lane.
+
+use super::shared::{Admission, Cleanups, Shared, SharedRef};
+use mainspring_core::driver::DriverHandle;
+use mainspring_core::spawn::{Lane, Launch};
+use mainspring_core::sync;
+use mainspring_core::task::{self, JoinHandle, Runnable, SchedulerRef};
+use std::future::Future;
+use std::sync::Arc;
+
+/// Cloned into every handle; any thread may hold one.
+#[derive(Clone)]
+pub(crate) struct Hub {
+    pub(crate) shared: SharedRef,
+    tasks: SchedulerRef,
+    cleanups: SchedulerRef,
+}
+
+impl Hub {
+    pub(crate) fn new(driver: Arc<dyn DriverHandle>) -> Self {
+        let shared = Shared::new(driver);
+        let tasks = SchedulerRef::local(shared.clone());
+        let cleanups = SchedulerRef::from(sync::Arc::new(Cleanups(shared.clone())));
+        Self {
+            shared,
+            tasks,
+            cleanups,
+        }
+    }
+
+    /// The scheduler of [`Lane::Tasks`].
+    pub(crate) fn tasks(&self) -> &SchedulerRef {
+        &self.tasks
+    }
+
+    /// Makes a task of this executor, whose home the calling thread is.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let (runnable, handle) = task::create_local(future, self.tasks.clone());
+        self.launch(runnable, Lane::Tasks);
+        handle
+    }
+}
+
+impl Launch for Hub {
+    fn scheduler(&self, lane: Lane) -> SchedulerRef {
+        match lane {
+            Lane::Tasks => self.tasks.clone(),
+            Lane::Cleanup => self.cleanups.clone(),
+        }
+    }
+
+    #[inline]
+    fn launch(&self, runnable: Runnable, lane: Lane) {
+        match self.shared.admit(lane, runnable) {
+            Admission::Admitted => {}
+            // Cancels it, here: it is `Send`, or this is its home.
+            Admission::Refused(runnable) => drop(runnable),
+        }
+    }
+}

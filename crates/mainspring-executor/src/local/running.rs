@@ -1,0 +1,66 @@
+//! The time in which an executor runs on its thread: everything that is current then.
+
+use super::{CURRENT, LocalExecutor};
+use crate::worker::Worker;
+use mainspring_core::context::Entered;
+use mainspring_core::poll;
+use mainspring_core::task::Resident;
+use mainspring_core::time::Nanos;
+use mainspring_core::{blocking, shutdown, spawn};
+use std::sync::Arc;
+
+/// The executor runs on this thread until this is dropped, which happens on unwind too.
+pub(super) struct Running<'a> {
+    executor: &'a LocalExecutor,
+    worker: Option<Worker>,
+    outer_turn: Nanos,
+    _entered: Entered,
+    _resident: Resident,
+}
+
+impl<'a> Running<'a> {
+    /// Takes the worker and makes the executor current.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` if it runs already: a waker called by the driver came back to it.
+    #[track_caller]
+    pub(super) fn begin(executor: &'a LocalExecutor) -> Self {
+        let worker = executor.worker.take();
+        assert!(
+            worker.is_some(),
+            "MS0002: this executor is running already, further up on this thread's stack \
+             (docs/errors.md)"
+        );
+        let hub = &executor.hub;
+        let entered = hub
+            .shared
+            .driver()
+            .enter()
+            .and(spawn::enter(&executor.spawner))
+            .and(spawn::enter_local(&executor.local_spawner))
+            .and(shutdown::enter(&executor.controller.signal()))
+            .and(blocking::enter(&executor.blocking))
+            .and(Entered::new(&CURRENT, Arc::clone(hub)));
+        Self {
+            executor,
+            worker,
+            outer_turn: poll::turn_now(),
+            _entered: entered,
+            _resident: hub.tasks().enter(),
+        }
+    }
+
+    pub(super) fn worker(&mut self) -> &mut Worker {
+        self.worker
+            .as_mut()
+            .expect("the worker is here until `Running` is dropped")
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.executor.worker.replace(self.worker.take());
+        poll::begin_turn(self.outer_turn);
+    }
+}
