@@ -31,8 +31,10 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `atomic-waker.lock` | [`AtomicWaker::register`], [`AtomicWaker::take`] | [`AtomicWaker::register`], [`AtomicWaker::take`] | the slot |
-//! | `atomic-waker.wake` | [`AtomicWaker::take`] | [`AtomicWaker::register`] | what the waking thread wrote before: seen by the look after `register`, and by the poll that a taken-over wake leads to |
+//! | `atomic-waker.lock` | `register`, `take` | `register`, `take` | the slot |
+//! | `atomic-waker.wake` | `take` | `register` | what the waking thread wrote before |
+//!
+//! The second edge reaches the look after `register` and the poll that a wake taken over leads to.
 //!
 //! # Rejected
 //!
@@ -67,8 +69,8 @@ const TAKING: u8 = 8;
 /// the event that falls between.
 ///
 /// Only the latest waker counts. Two registrations at the same moment are allowed and one of them
-/// is woken at once. Registering the waker that is already there costs two read-modify-writes and no
-/// clone; waking an empty slot costs one. Nothing is allocated.
+/// is woken at once. Registering the waker that is already there costs two read-modify-writes and
+/// no clone; waking an empty slot costs one. Nothing is allocated.
 ///
 /// ```
 /// use mainspring_core::AtomicWaker;
@@ -216,7 +218,13 @@ impl AtomicWaker {
             // is whole. Relaxed would read it half written.
             match self.state.compare_exchange(state, next, AcqRel, Relaxed) {
                 Ok(FULL) => break,
-                Ok(_) => return None,
+                Ok(before) => {
+                    debug_assert!(
+                        next == before || before == REGISTERING,
+                        "atomic-waker.no-residue: a mark on an idle word"
+                    );
+                    return None;
+                }
                 Err(seen) => state = seen,
             }
         }
@@ -239,7 +247,8 @@ impl AtomicWaker {
             Claim::Changed => return Renewal::Other,
         }
         let same = self.slot.with(|slot| {
-            // SAFETY: [atomic-waker.slot] REGISTERING is ours.
+            // SAFETY: [atomic-waker.slot] [atomic-waker.whole] REGISTERING is ours, and nothing in
+            // here is the user's.
             let slot = unsafe { &*slot };
             slot.as_ref().is_some_and(|stored| stored.will_wake(waker))
         });
@@ -296,8 +305,8 @@ impl AtomicWaker {
     fn finish(&self) -> Finish {
         // ORDERING: [atomic-waker.lock] Release, pairs with the next claim of the slot, which
         // reads what was put in.
-        // ORDERING: [atomic-waker.wake] Acquire on failure, pairs with `take`: the poll that the
-        // wake taken over leads to sees the event.
+        // ORDERING: [atomic-waker.wake] [atomic-waker.no-lost-wake] Acquire on failure, pairs with
+        // `take`: a wake came meanwhile, and the poll that it leads to sees the event.
         if self
             .state
             .compare_exchange(REGISTERING, FULL, Release, Acquire)

@@ -40,9 +40,9 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `handshake.publish` | [`Handshake::complete`] | [`Handshake::poll`], [`Handshake::try_take`], [`Handshake::cancel`] | the value, and the producer's last use of the cell |
-//! | `handshake.park` | [`Handshake::poll`] | [`Handshake::complete`] | the waker's words and what is behind them |
-//! | `handshake.leave` | [`Handshake::cancel`] | [`Handshake::complete`] | the consumer's last use of the cell |
+//! | `handshake.publish` | `complete` | `poll`, `try_take`, `cancel` | the value, the last use |
+//! | `handshake.park` | `poll` | `complete` | the waker's words and what is behind them |
+//! | `handshake.leave` | `cancel` | `complete` | the consumer's last use of the cell |
 //!
 //! # Rejected
 //!
@@ -333,7 +333,8 @@ impl<T> Handshake<T> {
         }
         // Wakers first: were one of their drops to unwind, the value would still be in its place.
         drop(old);
-        // SAFETY: [handshake.value] READY was seen with acquire, and the caller has not taken.
+        // SAFETY: [handshake.value] [handshake.whole] READY was seen with acquire, the caller has
+        // not taken, and nothing that could unwind is left to do.
         OnPoll::Ready(unsafe { self.take() })
     }
 

@@ -12,6 +12,8 @@
 //! | [`poll`], [`budget`], [`wait`] | what a poll knows: its task, its budget, why it is pending |
 //! | [`wait_list`] | the queue of waiting futures that every primitive parks on |
 //! | [`list`], [`ring`], [`heap`] | an intrusive list, a fixed ring, an indexed min-heap |
+//! | [`mod@handshake`], [`relay`] | a value, or many, from one producer to one consumer |
+//! | [`AtomicWaker`], [`WakeBatch`] | a place for one waker; wakers to be woken outside a lock |
 //! | [`task`] | a future that runs by itself: runnable, join handle, waker, registry, queues |
 //! | [`trace`] | hook points for a recorder |
 //! | [`spawn`], [`microtask`] | tasks and jobs on whatever executor is current |
@@ -35,8 +37,6 @@ pub mod park;
 pub mod poll;
 pub mod random;
 pub mod readiness;
-#[cfg(test)]
-mod recorder;
 pub mod relay;
 pub mod ring;
 pub mod shutdown;
@@ -60,3 +60,6 @@ pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
 pub use relay::Relay;
 pub use wake_batch::WakeBatch;
+
+#[cfg(test)]
+mod tests;

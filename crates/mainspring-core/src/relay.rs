@@ -43,9 +43,9 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `relay.publish` | [`Relay::complete`], [`Relay::end`] | [`Relay::try_take`], [`Relay::poll_take`] | the value, and what was written before the end |
-//! | `relay.room` | [`Relay::try_take`] | [`Relay::complete`] | the place, empty again |
-//! | `relay.park` | [`Relay::poll_take`] | [`Relay::complete`], [`Relay::end`] | the waker's words and what is behind them |
+//! | `relay.publish` | `complete`, `end` | `try_take` | the value; what came before the end |
+//! | `relay.room` | `try_take` | `complete` | the place, empty again |
+//! | `relay.park` | `poll_take` | `complete`, `end` | the waker's words and what is behind them |
 //!
 //! # Rejected
 //!
@@ -276,7 +276,7 @@ impl<T, const N: usize> Relay<T, N> {
     #[inline]
     pub unsafe fn poll_take(&self, cx: &Context<'_>) -> Poll<Option<T>> {
         loop {
-            // SAFETY: the caller is the one consumer.
+            // SAFETY: [relay.slots] the caller is the one consumer.
             match unsafe { self.try_take() } {
                 OnTake::Value(value) => return Poll::Ready(Some(value)),
                 OnTake::Ended => return Poll::Ready(None),
@@ -383,8 +383,8 @@ impl<T, const N: usize> Relay<T, N> {
         }
         self.waker.store(fresh);
         let parked = state.wrapping_add(ROUND) | WAITING;
-        // ORDERING: [relay.park] Release, pairs with the loads in `complete` and `end`: whoever
-        // sees WAITING sees the words. Relaxed would let it revive stale ones.
+        // ORDERING: [relay.park] [relay.no-lost-wake] Release, pairs with the loads in `complete`
+        // and `end`: whoever sees WAITING sees the words. Relaxed would let it revive stale ones.
         match self.state.compare_exchange(state, parked, Release, Relaxed) {
             Ok(_) => {
                 drop(old); // After the word is whole: this is foreign code.
@@ -440,7 +440,7 @@ impl<T, const N: usize> Drop for Relay<T, N> {
 
         impl<T, const N: usize> Rest<'_, T, N> {
             fn drop_all(&self) {
-                // SAFETY: the relay is being dropped: no other consumer is left.
+                // SAFETY: [relay.once] the relay is being dropped: nobody else takes.
                 while let OnTake::Value(value) = unsafe { self.0.try_take() } {
                     drop(value);
                 }
@@ -453,7 +453,7 @@ impl<T, const N: usize> Drop for Relay<T, N> {
             }
         }
 
-        // SAFETY: the relay is being dropped: no other consumer is left.
+        // SAFETY: [relay.once] the relay is being dropped: nobody else takes.
         let parked = unsafe { self.disarm() };
         Rest(self).drop_all();
         drop(parked);

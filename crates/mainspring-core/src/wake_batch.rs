@@ -154,7 +154,8 @@ impl WakeBatch {
         let place = &self.wakers[self.next as usize];
         // Before the waker runs: were it to panic, it would not be found here again.
         self.next += 1;
-        // SAFETY: [wake-batch.init] the place was within `next..end`, and no longer is.
+        // SAFETY: [wake-batch.init] [wake-batch.all] the place was within `next..end`, and no
+        // longer is: nobody wakes or drops it again.
         Some(unsafe { place.assume_init_read() })
     }
 }

@@ -27,8 +27,8 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `cleanup.leave` | [`CleanupWord::leave`] | [`CleanupWord::finish`] | the dropper's last use of the cell |
-//! | `cleanup.finish` | [`CleanupWord::finish`] | [`CleanupWord::leave`] | the cleanup's last use of the cell |
+//! | `cleanup.leave` | `leave` | `finish` | the dropper's last use of the cell |
+//! | `cleanup.finish` | `finish` | `leave` | the cleanup's last use of the cell |
 //!
 //! # Rejected
 //!
@@ -130,7 +130,8 @@ impl CleanupWord {
     pub fn leave(&self) -> OnLeave {
         self.body.with(|_| ());
         // ORDERING: [cleanup.leave] Release, pairs with `finish`: the free there comes after our
-        // last use. ORDERING: [cleanup.finish] Acquire, pairs with `finish`: ours after its.
+        // last use.
+        // ORDERING: [cleanup.finish] Acquire, pairs with `finish`: our free comes after its.
         let before = self.state.swap(ORPHANED, AcqRel);
         if before == CLEANED {
             self.body.with_mut(|_| ());
@@ -144,7 +145,8 @@ impl CleanupWord {
     pub fn finish(&self) -> OnFinish {
         self.body.with(|_| ());
         // ORDERING: [cleanup.finish] Release, pairs with `leave`: the free there comes after our
-        // last use. ORDERING: [cleanup.leave] Acquire, pairs with `leave`: ours after its.
+        // last use.
+        // ORDERING: [cleanup.leave] Acquire, pairs with `leave`: our free comes after its.
         let before = self.state.swap(CLEANED, AcqRel);
         if before == ORPHANED {
             self.body.with_mut(|_| ());

@@ -287,6 +287,9 @@ pub struct Cancelled<'a, T> {
     completer: &'a mut Completer<T, WithCancel>,
 }
 
+// It holds nothing but the borrow, and has no place to keep.
+impl<T> crate::cancel_safe::CancelSafe for Cancelled<'_, T> {}
+
 impl<T> Future for Cancelled<'_, T> {
     type Output = ();
 

@@ -184,6 +184,9 @@ pub struct Take<'a, T, const N: usize> {
     consumer: &'a mut Consumer<T, N>,
 }
 
+// A value leaves the queue only in the poll that returns it.
+impl<T, const N: usize> crate::cancel_safe::CancelSafe for Take<'_, T, N> {}
+
 impl<T, const N: usize> Future for Take<'_, T, N> {
     type Output = Option<T>;
 

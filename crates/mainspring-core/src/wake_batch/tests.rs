@@ -1,5 +1,5 @@
 use super::WakeBatch;
-use crate::recorder::{Hooks, Recorder};
+use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;

@@ -2,8 +2,8 @@
 //! completion: its word is read relaxed, so that only the place's own edges carry it.
 
 use crate::handshake::completion::WithCancel;
-use crate::recorder::{Recorder, Start, explore, race};
 use crate::sync::Arc;
+use crate::tests::recorder::{Recorder, Start, explore, race};
 use crate::{AtomicWaker, Completer, completion_with_cancel};
 use loom::thread;
 use std::task::Poll;
@@ -136,10 +136,10 @@ fn two_wakes_racing_a_registration_leave_the_slot_whole() {
 
 /// The forms that circulate. Each of these models must be red.
 mod printed {
-    use crate::recorder::Recorder;
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
     use crate::sync::cell::UnsafeCell;
+    use crate::tests::recorder::Recorder;
     use loom::thread;
     use std::task::Waker;
 

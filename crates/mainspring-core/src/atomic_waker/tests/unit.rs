@@ -1,5 +1,5 @@
 use crate::AtomicWaker;
-use crate::recorder::{Hooks, Recorder};
+use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

@@ -10,7 +10,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `completion.holders` | [`WithCancel`]'s leaving | the last one's leaving | every use of the shared allocation |
+//! | `completion.holders` | `leave` | the last `leave` | every use of the shared allocation |
 
 use crate::AtomicWaker;
 use crate::sync::atomic::{AtomicUsize, Ordering::Release, acquire_last};
@@ -59,7 +59,7 @@ pub enum OnLeave {
     Free,
 }
 
-/// The form of a pair made by [`completion`].
+/// The form of a pair made by [`completion`](super::completion()).
 #[derive(Debug)]
 pub struct Plain(());
 
@@ -70,7 +70,7 @@ impl Plain {
     }
 }
 
-/// The form of a pair made by [`completion_with_cancel`].
+/// The form of a pair made by [`completion_with_cancel`](super::completion_with_cancel).
 #[derive(Debug)]
 pub struct WithCancel {
     holders: AtomicUsize,

@@ -3,8 +3,8 @@
 //! side's last use.
 
 use crate::handshake::{Handshake, OnCancel, OnComplete, OnPoll};
-use crate::recorder::{Recorder, Start, explore, race};
 use crate::sync::Arc;
+use crate::tests::recorder::{Recorder, Start, explore, race};
 
 type Cell<T> = Arc<Handshake<T>>;
 

@@ -1,5 +1,5 @@
 use crate::handshake::{Handshake, OnCancel, OnComplete, OnPoll};
-use crate::recorder::{Hooks, Recorder};
+use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -142,13 +142,16 @@ fn replaced_waker_whose_drop_panics_leaves_the_new_one_parked() {
     std::mem::forget(broken);
 }
 
+/// A cell, and the value that a waker's clone completes it with.
+type Late = (Rc<Sides<Rc<u32>>>, Rc<u32>);
+
 thread_local! {
-    static LATE: RefCell<Option<Rc<Sides<u32>>>> = const { RefCell::new(None) };
+    static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
 }
 
 fn complete_late() {
-    if let Some(cell) = LATE.take() {
-        assert!(matches!(cell.complete(7), OnComplete::Published));
+    if let Some((cell, value)) = LATE.take() {
+        assert!(matches!(cell.complete(value), OnComplete::Published));
     }
 }
 
@@ -156,7 +159,8 @@ fn complete_late() {
 #[test]
 fn overtaken_by_the_completion_the_value_outlives_a_waker_whose_drop_panics() {
     let cell = Rc::new(Sides::new());
-    LATE.set(Some(Rc::clone(&cell)));
+    let value = Rc::new(7);
+    LATE.set(Some((Rc::clone(&cell), Rc::clone(&value))));
     // Between the first look and the parking: the clone completes.
     let broken = Hooks {
         on_clone: complete_late,
@@ -166,10 +170,13 @@ fn overtaken_by_the_completion_the_value_outlives_a_waker_whose_drop_panics() {
     .waker();
     assert!(catch_unwind(AssertUnwindSafe(|| cell.poll(&broken))).is_err());
     std::mem::forget(broken);
-    assert!(
-        matches!(cell.poll(Waker::noop()), OnPoll::Ready(7)),
+    assert_eq!(
+        Rc::strong_count(&value),
+        2,
         "handshake.whole: the value went with the unwind"
     );
+    assert!(matches!(cell.poll(Waker::noop()), OnPoll::Ready(_)));
+    assert_eq!(Rc::strong_count(&value), 1);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Models of the relay. Nobody blocks: whoever was told Pending checks that it was woken.
 
 use crate::completion;
-use crate::recorder::{Recorder, explore, race};
 use crate::relay::{Consumer, Producer, Rejected, pair};
 use crate::sync::Arc;
+use crate::tests::recorder::{Recorder, explore, race};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
@@ -198,9 +198,9 @@ fn both_dropped_with_a_value_queued_it_is_dropped_once() {
 /// The forms that circulate. Each of these models must be red.
 mod printed {
     use crate::AtomicWaker;
-    use crate::recorder::Recorder;
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use crate::tests::recorder::Recorder;
     use loom::thread;
 
     struct Queue {

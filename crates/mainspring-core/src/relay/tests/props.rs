@@ -1,7 +1,7 @@
 //! Any sequence of calls answers like a queue with three flags.
 
-use crate::recorder::Recorder;
 use crate::relay::{OnComplete, OnEnd, OnRearm, OnTake, Relay};
+use crate::tests::recorder::Recorder;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::task::Poll;

@@ -1,5 +1,5 @@
-use crate::recorder::{Hooks, Recorder};
 use crate::relay::{OnComplete, OnEnd, OnRearm, OnTake, Rejected, Relay, pair};
+use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -107,21 +107,39 @@ fn take_that_is_dropped_takes_its_waker_along() {
 #[test]
 fn rearmed_relay_serves_a_new_producer_behind_the_old_values() {
     let relay = Relay::<u32, 2>::new();
-    // SAFETY: this thread plays both sides, one call at a time; completions follow the rearming.
-    unsafe {
-        assert_eq!(relay.rearm(), OnRearm::Live);
-        assert!(matches!(relay.complete(1), OnComplete::Queued));
-        assert!(matches!(relay.end(), OnEnd::Ended));
-        assert_eq!(relay.rearm(), OnRearm::Armed);
-        assert!(matches!(relay.complete(2), OnComplete::Queued));
-        assert_eq!(relay.try_take(), OnTake::Value(1));
-        assert_eq!(relay.try_take(), OnTake::Value(2));
-        assert_eq!(relay.try_take(), OnTake::Empty);
-        assert!(relay.close().is_none());
-        assert!(matches!(relay.end(), OnEnd::Ended));
-        assert_eq!(relay.rearm(), OnRearm::Closed);
-        assert_eq!(relay.try_take(), OnTake::Ended);
-    }
+    assert_eq!(rearm(&relay), OnRearm::Live);
+    assert!(matches!(complete(&relay, 1), OnComplete::Queued));
+    assert!(matches!(end(&relay), OnEnd::Ended));
+    assert_eq!(rearm(&relay), OnRearm::Armed);
+    assert!(matches!(complete(&relay, 2), OnComplete::Queued));
+    assert_eq!(try_take(&relay), OnTake::Value(1));
+    assert_eq!(try_take(&relay), OnTake::Value(2));
+    assert_eq!(try_take(&relay), OnTake::Empty);
+    // SAFETY: [relay.slots] this thread is the one consumer.
+    assert!(unsafe { relay.close() }.is_none());
+    assert!(matches!(end(&relay), OnEnd::Ended));
+    assert_eq!(rearm(&relay), OnRearm::Closed);
+    assert_eq!(try_take(&relay), OnTake::Ended);
+}
+
+fn complete<T, const N: usize>(relay: &Relay<T, N>, value: T) -> OnComplete<T> {
+    // SAFETY: [relay.slots] each test that calls this plays both sides on one thread.
+    unsafe { relay.complete(value) }
+}
+
+fn end<T, const N: usize>(relay: &Relay<T, N>) -> OnEnd {
+    // SAFETY: [relay.slots] as above.
+    unsafe { relay.end() }
+}
+
+fn try_take<T, const N: usize>(relay: &Relay<T, N>) -> OnTake<T> {
+    // SAFETY: [relay.slots] as above.
+    unsafe { relay.try_take() }
+}
+
+fn rearm<T, const N: usize>(relay: &Relay<T, N>) -> OnRearm {
+    // SAFETY: [relay.slots] as above; the tests complete only afterwards.
+    unsafe { relay.rearm() }
 }
 
 // WITNESS: relay.slots, relay.order
@@ -176,11 +194,7 @@ fn value_whose_drop_panics_does_not_leak_the_others() {
     let relay = Relay::<Value, 4>::new();
     for position in 0..4 {
         let value = Value(Rc::clone(&drops), position == 1);
-        // SAFETY: this thread is the one producer.
-        assert!(matches!(
-            unsafe { relay.complete(value) },
-            OnComplete::Queued
-        ));
+        assert!(matches!(complete(&relay, value), OnComplete::Queued));
     }
     assert!(catch_unwind(AssertUnwindSafe(|| drop(relay))).is_err());
     assert_eq!(drops.get(), 4, "relay.once");

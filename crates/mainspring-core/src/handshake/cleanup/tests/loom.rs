@@ -1,8 +1,8 @@
 //! Models of the cleanup's word: the drop that started it against the cleanup that ends.
 
 use crate::handshake::cleanup::{CleanupWord, OnDetach, OnFinish, OnLeave};
-use crate::recorder::{explore, race};
 use crate::sync::Arc;
+use crate::tests::recorder::{explore, race};
 
 // WITNESS: cleanup.last-frees, cleanup.leave, cleanup.finish
 #[test]

@@ -4,8 +4,8 @@ use crate::handshake::completion::{
     Completer, Completion, Dropped, Kind, TryTakeError, WithCancel, completion,
     completion_with_cancel,
 };
-use crate::recorder::{Recorder, explore, race};
 use crate::sync::Arc;
+use crate::tests::recorder::{Recorder, explore, race};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
@@ -182,9 +182,9 @@ fn value_of_the_cancellable_form_arrives() {
 /// The forms that circulate. Each of these models must be red.
 mod printed {
     use crate::AtomicWaker;
-    use crate::recorder::Recorder;
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicBool, Ordering};
+    use crate::tests::recorder::Recorder;
     use loom::thread;
     use std::task::{Context, Poll};
 

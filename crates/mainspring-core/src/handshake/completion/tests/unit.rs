@@ -1,7 +1,7 @@
 use crate::handshake::completion::{
     Completer, Completion, Dropped, TryTakeError, WithCancel, completion, completion_with_cancel,
 };
-use crate::recorder::{Hooks, Recorder};
+use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -259,10 +259,9 @@ fn chain_of_ready_completions_is_as_deep_as_it_is_long_only_in_the_printed_form(
 
     assert_eq!(first.complete(()), Ok(()));
     let mut polled = 0;
-    while let Some(task) = {
+    loop {
         let next = queue.lock().unwrap().pop_front();
-        next
-    } {
+        let Some(task) = next else { break };
         depth.enter(|| {
             let mut cx = Context::from_waker(&wakers[task]);
             let result = Pin::new(&mut completions[task]).poll(&mut cx);
