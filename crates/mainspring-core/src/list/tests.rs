@@ -25,6 +25,7 @@ fn values_from_the_end(mut list: List<u32>) -> Vec<u32> {
     std::iter::from_fn(|| list.pop_back()).map(value).collect()
 }
 
+// CORRECTION: 14
 // WITNESS: list.mirror, list.ring, list.linked
 #[test]
 fn nodes_under_a_sentinel_unlink_without_their_list() {
