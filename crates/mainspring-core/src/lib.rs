@@ -44,22 +44,21 @@ pub mod spawn;
 #[doc(hidden)]
 pub mod sync;
 pub mod task;
+#[cfg(test)]
+mod tests;
 pub mod time;
 pub mod trace;
 pub mod wait;
 pub mod wait_list;
 mod wake_batch;
 
-pub use self::heap::Heap;
-pub use self::list::List;
-pub use self::ring::Ring;
-pub use self::wait_list::WaitList;
 pub use atomic_waker::AtomicWaker;
 pub use cancel_safe::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
+pub use self::heap::Heap;
+pub use self::list::List;
 pub use relay::Relay;
+pub use self::ring::Ring;
+pub use self::wait_list::WaitList;
 pub use wake_batch::WakeBatch;
-
-#[cfg(test)]
-mod tests;

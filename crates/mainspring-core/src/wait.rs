@@ -1,6 +1,6 @@
 //! Why the current task is pending: kind, object, since when.
 //!
-//! A leaf that is about to return `Pending` calls [`note`]: two relaxed stores into its task's
+//! A leaf that is about to return `Pending` calls [`note`]: two plain stores into its task's
 //! header, no clock read (the stamp is the turn clock's). Anybody may read them later without
 //! polling anybody. When several leaves of one poll return `Pending` (a join, a select), the last
 //! one wins and is shown as "one of".
@@ -9,11 +9,20 @@
 //!
 //! - **wait.one-writer** — a slot is written only by the thread that polls its task, so a load and
 //!   a store are enough to update one half of the word.
-//! - **wait.torn** — the object and the word are two stores: a reader believes them only between
-//!   two equal reads of the task's state and poll counter, when the task is not running.
+//! - **wait.torn** — the object and the word are two stores: a reader believes them only between two
+//!   equal reads of the word, while the task was seen idle before and after.
+//!
+//! # Edges
+//!
+//! | edge | release side | acquire side | carries |
+//! |---|---|---|---|
+//! | `wait.note` | writing the object, the link, the word | reading them | that a newer poll began |
 
 use crate::poll;
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use crate::time::Nanos;
 use std::time::Duration;
 
@@ -142,7 +151,7 @@ impl WaitSlot {
     /// Counts a poll and forgets what was waited for. Returns the poll's number.
     #[inline]
     pub(crate) fn begin_poll(&self) -> u32 {
-        // CLAIM: [wait.one-writer] the poller alone, one after the other by the state word.
+        // One writer at a time, ordered by the state word: [wait.one-writer].
         let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
         self.word.store(u64::from(polls) << 32, Relaxed);
         polls
@@ -158,20 +167,41 @@ impl WaitSlot {
     fn note(&self, kind: WaitKind, object: u64, now: Nanos) {
         let since = (now.0 >> SINCE_SHIFT) & SINCE_MASK;
         let polls = self.word.load(Relaxed) & !u64::from(u32::MAX);
-        self.object.store(object, Relaxed);
-        self.word
-            .store(polls | (kind as u64) << SINCE_BITS | since, Relaxed);
+        self.set_object(object);
+        let word = polls | (kind as u64) << SINCE_BITS | since;
+        // ORDERING: [wait.note] Release, pairs with `reason`: a reader of this word finds this
+        // object or a newer one. Relaxed would let it find the last poll's.
+        self.word.store(word, Release);
     }
 
-    /// What was noted last. The caller brackets this by two equal reads of the task's state and
-    /// poll counter: [wait.torn].
+    /// Writes the object, or the link of a queue.
+    #[inline]
+    pub(crate) fn set_object(&self, object: u64) {
+        // ORDERING: [wait.note] Release, pairs with `reason`: a reader that finds this object also
+        // finds, when it looks again, that the task was queued or polled since the last. Relaxed
+        // would let it take a link, or the next poll's object, for the last poll's.
+        self.object.store(object, Release);
+    }
+
+    /// The word, to be compared with a later one.
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        self.word.load(Relaxed)
+    }
+
+    /// What was noted last. The caller brackets this by two equal reads of the word, and these by
+    /// two looks that find the task idle: [wait.torn].
     pub(crate) fn reason(&self, now: Nanos) -> WaitReason {
-        let word = self.word.load(Relaxed);
+        // ORDERING: [wait.note] Acquire, pairs with `note`: the object below is not older.
+        let word = self.word.load(Acquire);
+        // ORDERING: [wait.note] Acquire, pairs with `set_object`: the caller's second reads see
+        // what came before a newer object.
+        let object = self.object.load(Acquire);
         let since = word & SINCE_MASK;
         let elapsed = ((now.0 >> SINCE_SHIFT).wrapping_sub(since)) & SINCE_MASK;
         WaitReason {
             kind: WaitKind::from_u8((word >> SINCE_BITS) as u8),
-            object: self.object.load(Relaxed),
+            object,
             elapsed: Duration::from_nanos(elapsed << SINCE_SHIFT),
         }
     }

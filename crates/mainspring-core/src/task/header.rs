@@ -181,7 +181,7 @@ impl Header {
     #[inline]
     pub(crate) fn set_link(&self, next: Option<TaskPtr>) {
         let address = next.map_or(0, |next| next.as_ptr().expose_provenance());
-        self.wait.object.store(address as u64, Relaxed);
+        self.wait.set_object(address as u64);
     }
 
     /// One look at the header, for a model: it must not race with the task's end.

@@ -117,12 +117,12 @@ impl TaskRef {
     pub fn info(&self, now: Nanos) -> TaskInfo {
         let header = self.header();
         let before = header.state.seen();
-        let polls = header.wait.polls();
+        let word = header.wait.word();
         let reason = header.wait.reason(now);
-        // CLAIM: [wait.torn] equal reads around it, with the task idle, make the reason the one of
-        // that poll.
+        // Equal reads around it, with the task idle, make the reason the one of that poll. The
+        // second word is read last: it shows a poll that came and went. [wait.torn]
         let after = header.state.seen();
-        let whole = before.is_idle() && after.is_idle() && polls == header.wait.polls();
+        let whole = before.is_idle() && after.is_idle() && word == header.wait.word();
         TaskInfo {
             id: header.id,
             spawned_at: header.spawned_at,

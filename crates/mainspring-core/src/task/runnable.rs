@@ -298,10 +298,13 @@ unsafe fn finish(task: TaskPtr, mut outcome: Outcome) {
     release_scheduler(scheduler);
 }
 
-/// The last reference may end the executor right here, with code of the user's inside.
+/// Away from the executor's threads the last reference may end the executor right here, with code
+/// of the user's inside.
 #[inline]
 fn release_scheduler(scheduler: Option<SchedulerRef>) {
-    forget_panics(contain(|| drop(scheduler)));
+    if let Some(counted) = scheduler.and_then(SchedulerRef::return_to_purse) {
+        forget_panics(contain(|| drop(counted)));
+    }
 }
 
 /// Wakes the joiner of a task that is complete, and gives RUNNING up.

@@ -36,6 +36,7 @@ use crate::sync::{Arc, thread_local};
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 /// Where runnables go: the one thing that an executor implements.
@@ -198,6 +199,18 @@ impl SchedulerRef {
     /// A forgotten guard keeps the scheduler alive for ever.
     pub fn enter(&self) -> Resident {
         Resident::enter(self)
+    }
+
+    /// Gives the reference back to this thread's purse, if it is one of the scheduler's: that can
+    /// end nothing. Otherwise hands it back to the caller.
+    #[inline]
+    pub(crate) fn return_to_purse(self) -> Option<Self> {
+        let this = ManuallyDrop::new(self);
+        if Purse::with(this.0, Purse::give) {
+            None
+        } else {
+            Some(ManuallyDrop::into_inner(this))
+        }
     }
 
     #[inline]

@@ -1,10 +1,13 @@
 //! Models of the task's protocol: each runs the shipped task on a queue behind a modelled mutex.
 
-use super::support::{Letter, Queue, Scene, poll_once, scheduler, spawn};
+use super::support::{Letter, Mailbox, Queue, Scene, poll_once, scheduler, spawn};
 use crate::sync::Arc;
 use crate::task::{self, JoinHandle, Ran};
+use crate::time::Nanos;
+use crate::wait::{self, WaitKind};
 use loom::model::Builder;
 use loom::thread;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -315,6 +318,48 @@ fn abort_racing_run_drops_the_future_once() {
             panic!("task.one-poller: the abort was lost");
         };
         assert!(error.is_cancelled());
+    });
+}
+
+// A snapshot while the task is woken and polled again shows one reason or the other, or none: never
+// the kind of one with the object of the other, nor the link of the queue.
+// WITNESS: wait.note, wait.torn
+#[test]
+fn snapshot_racing_a_poll_never_mixes_two_reasons() {
+    model(|| {
+        let queue = Queue::new();
+        let wakers = Arc::new(Mailbox::new(None));
+        let mailed = Arc::clone(&wakers);
+        let mut polls = 0;
+        let noting = poll_fn(move |cx| {
+            polls += 1;
+            if polls == 1 {
+                mailed.lock().replace(cx.waker().clone());
+            }
+            let kinds = [WaitKind::Timer, WaitKind::Receive];
+            wait::note(kinds[polls - 1], polls as u64);
+            Poll::<()>::Pending
+        });
+        let join = spawn(&queue, noting);
+        let _ = queue.run_one();
+        let waker = wakers.lock().take().unwrap();
+        let task = queue.with_registry(|all| all.iter().next().map(|task| (*task).clone()));
+        let task = task.unwrap();
+        let polling = thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || {
+                waker.wake();
+                queue.run_all();
+                join
+            }
+        });
+        if let Some(reason) = task.info(Nanos::ZERO).waits_for {
+            let seen = (reason.kind, reason.object);
+            let possible = [(WaitKind::Timer, 1), (WaitKind::Receive, 2)];
+            assert!(possible.contains(&seen), "wait.torn: {seen:?}");
+        }
+        drop((polling.join().unwrap(), task));
+        queue.shut_down();
     });
 }
 

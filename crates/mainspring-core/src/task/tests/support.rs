@@ -9,6 +9,9 @@ use crate::task::{
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+/// Where a future leaves its waker.
+pub(crate) type Mailbox = Mutex<Option<Waker>>;
+
 /// Queues what is scheduled and lists what is spawned.
 pub(crate) struct Queue {
     inner: Mutex<Inner>,
@@ -187,7 +190,7 @@ impl Letter {
 pub(crate) struct Reader {
     pub(crate) letter: Arc<Letter>,
     pub(crate) wanted: usize,
-    pub(crate) waker: Arc<Mutex<Option<Waker>>>,
+    pub(crate) waker: Arc<Mailbox>,
     pub(crate) polls: usize,
     pub(crate) _future: Guard,
     pub(crate) output: Option<Guard>,
@@ -215,7 +218,7 @@ pub(crate) struct Scene {
     pub(crate) letter: Arc<Letter>,
     pub(crate) futures: Drops,
     pub(crate) outputs: Drops,
-    waker: Arc<Mutex<Option<Waker>>>,
+    waker: Arc<Mailbox>,
     pub(crate) join: Option<JoinHandle<Guard>>,
 }
 
