@@ -15,10 +15,11 @@
 //! # Invariants
 //!
 //! - **clock.monotonic** — a thread's readings never go back: each is at least the last one.
-//! - **clock.near** — a reading is computed from an anchor at most 10 ms old, whose counter was read
-//!   after the system's clock. So it is ahead of that clock by at most 10 ms × the error of the rate
-//!   (5 µs while the kernel slews by its maximum of 500 ppm, some ten nanoseconds otherwise). It is
-//!   behind by at most that and the disagreement up to which a rate is believed: 15 µs.
+//! - **clock.near** — a reading is computed from an anchor at most 10 ms old, whose counter was
+//!   read after the system's clock. So it is ahead of that clock by at most 10 ms × the error of
+//!   the rate (5 µs while the kernel slews by its maximum of 500 ppm, some ten nanoseconds
+//!   otherwise). It is behind by at most that and the disagreement up to which a rate is believed:
+//!   15 µs.
 //! - **clock.trusted** — the counter is read only where the kernel's clock source is the counter.
 
 #[cfg(all(
