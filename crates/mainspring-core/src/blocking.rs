@@ -102,8 +102,8 @@ pub fn stats(class: Blocking) -> LaneStats {
     lane(class).stats()
 }
 
-/// Sets how many threads a lane may have; those above it retire when they are next idle. A limit of
-/// zero counts as one.
+/// Sets how many threads a lane may have. Those above it retire when they are next idle; jobs that
+/// the old limit held up are started. A limit of zero counts as one.
 ///
 /// For containers whose processor share the system does not tell, and for programs that know how
 /// many calls block at once.

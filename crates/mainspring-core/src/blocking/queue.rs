@@ -228,8 +228,19 @@ impl Lane {
         theirs.into_values().map(|queued| queued.job).collect()
     }
 
-    pub(super) fn set_thread_limit(&self, threads_max: usize) {
-        self.state.lock().threads_max = threads_max.max(1);
+    /// Starts threads for the jobs that waited only because of the old limit.
+    pub(super) fn set_thread_limit(&'static self, threads_max: usize) {
+        let mut state = self.state.lock();
+        state.threads_max = threads_max.max(1);
+        let room = state.threads_max.saturating_sub(state.threads);
+        let more = room.min(state.queue.len());
+        state.threads += more;
+        drop(state);
+        for _ in 0..more {
+            if let Err(error) = (self.start)(self) {
+                self.not_started(&error);
+            }
+        }
     }
 
     pub(super) fn stats(&self) -> LaneStats {

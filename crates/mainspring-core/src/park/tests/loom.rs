@@ -59,10 +59,7 @@ fn limit_racing_unpark_takes_the_token_or_leaves_it() {
         let guard = shared.lock.lock();
         let woken = match shared.fall_asleep() {
             Sleep::TokenWaits => shared.take_token(),
-            Sleep::Asleep => {
-                thread::yield_now();
-                shared.give_up()
-            }
+            Sleep::Asleep => shared.give_up(),
         };
         drop(guard);
         if woken == Woken::TimedOut {

@@ -18,7 +18,8 @@
 //! - **clock.near** — a reading is computed from an anchor at most 10 ms old, whose counter was
 //!   read after the system's clock. So it is ahead of that clock by at most 10 ms × the error of
 //!   the rate (5 µs while the kernel slews by its maximum of 500 ppm, some ten nanoseconds
-//!   otherwise), and behind it by that and the time between the anchor's two readings.
+//!   otherwise). It is behind by at most that and the disagreement up to which a rate is believed:
+//!   15 µs.
 //! - **clock.trusted** — the counter is read only where the kernel's clock source is the counter.
 
 #[cfg(all(
@@ -38,7 +39,7 @@ mod counter;
 
 pub(super) mod rate;
 
-use self::rate::{Anchored, Fast};
+use self::rate::{Care, Fast, Pair};
 use super::{Clock, SystemClock};
 use crate::time::Nanos;
 use std::cell::Cell;
@@ -105,14 +106,37 @@ pub(super) fn anchor() -> Nanos {
 
 #[cold]
 fn by_system(fast: &mut Fast) -> Nanos {
-    let Some(before) = counter::read() else {
+    let Some(mut pair) = pair() else {
         return SystemClock.now();
     };
+    let mut care = Care::Quick;
+    if fast.wants_exact(pair) {
+        let exact = exact_pair();
+        care = if exact.is_some() {
+            Care::Exact
+        } else {
+            Care::Quick
+        };
+        pair = exact.unwrap_or(pair);
+    }
+    fast.anchor(pair, care)
+}
+
+/// The counter is read last: a thread that is interrupted in between gets an anchor that is behind,
+/// never ahead.
+fn pair() -> Option<Pair> {
     let now = SystemClock.now();
-    let after = counter::read().unwrap_or(before);
-    fast.anchor(Anchored {
-        ticks: after,
-        spread_ticks: after.wrapping_sub(before),
-        now,
+    let ticks = counter::read()?;
+    Some(Pair { ticks, now })
+}
+
+/// A pair whose two readings nothing came between, if that can be had.
+fn exact_pair() -> Option<Pair> {
+    (0..3).find_map(|_| {
+        let before = counter::read()?;
+        pair().filter(|pair| pair.ticks.wrapping_sub(before) < SPREAD_TICKS_MAX)
     })
 }
+
+/// A pair of readings that took longer was interrupted: no good for a rate.
+const SPREAD_TICKS_MAX: u64 = 20_000;

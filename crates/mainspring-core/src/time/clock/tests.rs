@@ -1,4 +1,4 @@
-use super::fast::rate::{Anchored, Fast};
+use super::fast::rate::{Care, Fast, Pair};
 use super::{Clock, FastClock, ManualClock, ORIGIN, SystemClock, TurnClock};
 use crate::poll;
 use crate::time::{Nanos, anchor, coarse, enter_clock, now};
@@ -6,10 +6,9 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn pair(ticks: u64, now: u64) -> Anchored {
-    Anchored {
+fn pair(ticks: u64, now: u64) -> Pair {
+    Pair {
         ticks,
-        spread_ticks: 100,
         now: Nanos(now),
     }
 }
@@ -17,9 +16,9 @@ fn pair(ticks: u64, now: u64) -> Anchored {
 /// A clock at 4 ticks a nanosecond, 20 ms after its first pair.
 fn calibrated() -> Fast {
     let mut fast = Fast::new();
-    fast.anchor(pair(4_000, 1_000));
+    fast.anchor(pair(4_000, 1_000), Care::Exact);
     assert_eq!(fast.at(4_400), None, "clock.near: no rate yet");
-    fast.anchor(pair(80_004_000, 20_001_000));
+    fast.anchor(pair(80_004_000, 20_001_000), Care::Exact);
     fast
 }
 
@@ -44,7 +43,10 @@ fn anchor_behind_the_last_reading_does_not_turn_the_clock_back() {
     let ahead = fast.at(80_004_000 + 4_000_000);
     assert_eq!(ahead, Some(Nanos(21_001_000)));
     // The system's clock says 600 ns less than the computed reading.
-    assert_eq!(fast.anchor(pair(84_004_000, 21_000_400)), Nanos(21_001_000));
+    assert_eq!(
+        fast.anchor(pair(84_004_000, 21_000_400), Care::Exact),
+        Nanos(21_001_000)
+    );
     assert_eq!(fast.at(84_004_400), Some(Nanos(21_001_000)));
     assert_eq!(fast.at(84_008_000), Some(Nanos(21_001_400)));
 }
@@ -54,18 +56,38 @@ fn anchor_behind_the_last_reading_does_not_turn_the_clock_back() {
 fn contradicted_rate_and_reset_counter_are_measured_anew() {
     let mut fast = calibrated();
     // Migrated to a machine with half the frequency: 10 ms are 20 million ticks there.
-    fast.anchor(pair(100_004_000, 30_001_000));
+    fast.anchor(pair(100_004_000, 30_001_000), Care::Exact);
     assert_eq!(
         fast.at(100_004_100),
         None,
         "clock.near: the old rate is used"
     );
-    fast.anchor(pair(120_004_000, 40_001_000));
+    fast.anchor(pair(120_004_000, 40_001_000), Care::Exact);
     assert_eq!(fast.at(120_004_200), Some(Nanos(40_001_100)));
     // A counter that starts again at zero.
     assert_eq!(fast.at(10), None);
-    fast.anchor(pair(10, 50_000_000));
+    fast.anchor(pair(10, 50_000_000), Care::Exact);
     assert_eq!(fast.at(20), None);
+}
+
+// WITNESS: clock.near
+#[test]
+fn interrupted_pair_starts_no_measurement_and_is_no_anchor_of_a_rate() {
+    let mut fast = Fast::new();
+    fast.anchor(pair(4_000, 1_000), Care::Quick);
+    assert!(fast.wants_exact(pair(90_004_000, 20_001_000)));
+    fast.anchor(pair(90_004_000, 20_001_000), Care::Quick);
+    assert_eq!(
+        fast.at(90_004_001),
+        None,
+        "clock.near: a rate from an interrupted pair"
+    );
+    // 4 ms passed between the two readings of this pair.
+    let mut fast = calibrated();
+    let late = pair(80_004_000 + 20_000_000, 21_001_000);
+    assert!(fast.wants_exact(late));
+    fast.anchor(late, Care::Quick);
+    assert_eq!(fast.at(100_004_001), None, "clock.near: 4 ms behind");
 }
 
 proptest! {
@@ -81,7 +103,7 @@ proptest! {
             ticks = u64::wrapping_add(ticks, u64::from(tick_step));
             now += u64::from(now_step);
             let reading = match is_pair {
-                true => Some(fast.anchor(pair(ticks, now))),
+                true => Some(fast.anchor(pair(ticks, now), Care::Exact)),
                 false => fast.at(ticks),
             };
             if let Some(reading) = reading {

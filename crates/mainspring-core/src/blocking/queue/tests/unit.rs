@@ -114,6 +114,20 @@ fn last_to_sit_down_is_woken_first() {
     assert!(lane.state.lock().seats.contains_key(&1));
 }
 
+#[test]
+fn raised_limit_starts_what_the_old_one_held_up() {
+    let (lane, group) = (lane(1, start), BlockingGroup::new());
+    let (open, gated) = gate(lane, &group);
+    let tasks: Vec<_> = (0..3).map(|i| submit(lane, &group, move || i)).collect();
+    lane.set_thread_limit(2);
+    let sum: i32 = tasks.into_iter().map(|task| value(wait(task))).sum();
+    assert_eq!(sum, 3);
+    open.send(()).unwrap();
+    assert!(value(wait(gated)));
+    lane.set_thread_limit(0);
+    assert_eq!(value(wait(submit(lane, &group, || 1))), 1);
+}
+
 static REFUSE: AtomicBool = AtomicBool::new(false);
 
 // WITNESS: blocking.served, blocking.counted

@@ -6,40 +6,46 @@ use std::time::Duration;
 
 /// One pair of readings.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::time::clock) struct Anchored {
+pub(in crate::time::clock) struct Pair {
     /// The counter, right after the reading of the system's clock.
     pub(in crate::time::clock) ticks: u64,
-    /// How long that reading took.
-    pub(in crate::time::clock) spread_ticks: u64,
     pub(in crate::time::clock) now: Nanos,
+}
+
+/// How a pair was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::time::clock) enum Care {
+    /// Nothing came between the two readings: good for a rate.
+    Exact,
+    /// The thread may have been interrupted between them.
+    Quick,
 }
 
 /// One thread's fast clock.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::time::clock) struct Fast {
-    anchor: Anchored,
+    anchor: Pair,
     /// From the anchor on, for so many ticks, a reading needs no other clock. Zero: no rate yet.
     span_ticks: u64,
     /// Nanoseconds per tick, times 2^32.
     rate: u64,
     last: Nanos,
     /// Where the measurement of the rate began. Meaningless while `anchor.now` is zero.
-    base: Anchored,
+    base: Pair,
 }
 
-/// A rate is believed if the next pair contradicts it by less than one part in this many: the
-/// kernel slews by at most one in 2,000.
+/// A rate is believed while the next pair contradicts it by less than one part in this many, and
+/// [`JITTER_NS`]: the kernel slews by at most one part in 2,000.
 const TOLERANCE: u64 = 1_000;
 
-/// A reading that took so many ticks was interrupted: no good for a rate.
-const SPREAD_TICKS_MAX: u64 = 20_000;
+/// What caches, hypervisors and short interrupts do to a pair that is good enough.
+const JITTER_NS: u64 = 5_000;
 
 /// A rate is measured anew over the time since its base when that is so old.
 const BASE_MAX: Duration = Duration::from_secs(1);
 
-const NOTHING: Anchored = Anchored {
+const NOTHING: Pair = Pair {
     ticks: 0,
-    spread_ticks: 0,
     now: Nanos::ZERO,
 };
 
@@ -67,21 +73,28 @@ impl Fast {
         Some(self.clamp(Nanos(self.anchor.now.0 + elapsed_ns as u64)))
     }
 
+    /// Whether `pair` would begin or end a measurement, for which it has to be exact.
+    pub(in crate::time::clock) fn wants_exact(&self, pair: Pair) -> bool {
+        self.is_unmeasured(pair) || self.is_due(pair)
+    }
+
     /// Takes a new pair as the anchor and returns the time.
-    pub(in crate::time::clock) fn anchor(&mut self, pair: Anchored) -> Nanos {
-        if self.base.now == Nanos::ZERO || self.is_contradicted(pair) {
+    pub(in crate::time::clock) fn anchor(&mut self, pair: Pair, care: Care) -> Nanos {
+        if self.is_unmeasured(pair) {
             self.rate = 0;
             self.span_ticks = 0;
-            self.base = pair;
-        } else {
+            self.base = if care == Care::Exact { pair } else { NOTHING };
+        } else if care == Care::Exact && self.is_due(pair) {
             self.measure(pair);
         }
         self.anchor = pair;
         self.clamp(pair.now)
     }
 
-    fn is_contradicted(&self, pair: Anchored) -> bool {
-        if pair.ticks < self.base.ticks || pair.now < self.base.now {
+    /// Whether there is no measurement under way, or `pair` contradicts it.
+    fn is_unmeasured(&self, pair: Pair) -> bool {
+        if self.base.now == Nanos::ZERO || pair.ticks < self.base.ticks || pair.now < self.base.now
+        {
             return true;
         }
         if self.rate == 0 {
@@ -91,21 +104,16 @@ impl Fast {
         let expected_ns = (u128::from(ticks) * u128::from(self.rate)) >> 32;
         let expected_ns = u64::try_from(expected_ns).unwrap_or(u64::MAX);
         let elapsed_ns = pair.now.0.saturating_sub(self.anchor.now.0);
-        // A tick is no longer than a nanosecond where it matters: a generous bound of the jitter.
-        let jitter_ns = (pair.spread_ticks + self.anchor.spread_ticks).saturating_add(1_000);
-        expected_ns.abs_diff(elapsed_ns) > (elapsed_ns / TOLERANCE).saturating_add(jitter_ns)
+        expected_ns.abs_diff(elapsed_ns) > (elapsed_ns / TOLERANCE).saturating_add(JITTER_NS)
     }
 
-    fn measure(&mut self, pair: Anchored) {
-        let elapsed = pair.now.since(self.base.now);
+    fn is_due(&self, pair: Pair) -> bool {
         let due = if self.rate == 0 { ANCHOR_MAX } else { BASE_MAX };
-        if elapsed < due {
-            return;
-        }
-        if pair.spread_ticks.max(self.base.spread_ticks) > SPREAD_TICKS_MAX {
-            self.base = pair;
-            return;
-        }
+        pair.now.since(self.base.now) >= due
+    }
+
+    fn measure(&mut self, pair: Pair) {
+        let elapsed = pair.now.since(self.base.now);
         let ticks = pair.ticks - self.base.ticks;
         let rate = (elapsed.as_nanos() << 32).checked_div(u128::from(ticks));
         let Some(rate) = rate.and_then(|rate| u64::try_from(rate).ok()) else {
