@@ -314,5 +314,5 @@ impl Drop for Driven {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod tests;

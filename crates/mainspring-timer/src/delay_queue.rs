@@ -180,6 +180,10 @@ impl<T> DelayQueue<T> {
         self.item_mut(key)?;
         self.wheel.remove(key.index);
         let item = self.wheel.store_mut().take(key.index)?;
+        debug_assert_eq!(
+            item.identity, key.identity,
+            "delay-queue.key: another value was taken"
+        );
         if self.is_empty() {
             self.tell();
         }

@@ -203,4 +203,4 @@ impl<D: fmt::Debug> fmt::Debug for TimerDriver<D> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

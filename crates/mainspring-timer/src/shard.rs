@@ -386,6 +386,3 @@ unsafe impl Timers for Shard {
         verdict
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -68,6 +68,3 @@ pub(crate) fn wake(mut batch: WakeBatch) {
     }
     debug_assert!(batch.is_empty(), "turn.quiet: a waker was not called");
 }
-
-#[cfg(test)]
-mod tests;
