@@ -1,7 +1,7 @@
 //! Virtual time for tests: pause the clock, and let it jump from deadline to deadline.
 //!
 //! On a thread that drives a [`TimerDriver`](crate::TimerDriver), [`pause`] freezes
-//! [`time::now`](mainspring_core::time::now). From then on the driver does not wait for deadlines:
+//! [`time::now`]. From then on the driver does not wait for deadlines:
 //! when the executor has nothing left to do and would wait, the clock moves to the next deadline at
 //! once. A test of an hour's timeouts takes microseconds and gives the same times whenever it runs.
 //!
@@ -33,7 +33,7 @@
 //!   timeout. Take a [`ClockHold`] while real work outside is awaited.
 //! - Sleeps that were armed before the pause keep their tick of 65.5 µs; later ones are exact.
 //! - `std::time::Instant::now` is not ours to freeze: compare
-//!   [`time::now`](mainspring_core::time::now).
+//!   [`time::now`].
 //!
 //! # Invariants
 //!

@@ -48,9 +48,9 @@ fn pending_future_elapses_in_place() {
     let mut rig = Rig::new();
     let start = time::now();
     let pinned = async {
-        let pinned = pin!(PhantomPinned);
+        let pinned = PhantomPinned;
         future::pending::<()>().await;
-        drop(pinned);
+        let _still_there = &pinned;
     };
     assert_eq!(rig.block_on(timeout(MS, pinned)), Err(Elapsed));
     assert!(time::now().since(start) >= MS);

@@ -32,7 +32,7 @@ fn sleeping_driver_is_unparked_only_for_an_earlier_deadline() {
         assert_eq!(unparks.count(), 1);
     }));
     let _ = rig.park(Until::Forever);
-    let _ = polled(sleep(MS / 2), &Woken::new());
+    drop(polled(sleep(MS / 2), &Woken::new()));
     assert_eq!(rig.unparks.count(), 1, "awake again");
     drop(naps);
 }
