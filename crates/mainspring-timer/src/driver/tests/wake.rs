@@ -159,6 +159,7 @@ fn never_polled_and_fired_sleeps_take_no_lock() {
     drop(armed);
 }
 
+// WITNESS: entries.registered, entries.links
 #[test]
 fn dropped_sleep_frees_its_place_and_its_waker_at_once() {
     let rig = Rig::new();
