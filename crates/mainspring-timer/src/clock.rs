@@ -1,7 +1,7 @@
 //! Virtual time for tests: pause the clock, and let it jump from deadline to deadline.
 //!
 //! On a thread that drives a [`TimerDriver`](crate::TimerDriver), [`pause`] freezes
-//! [`time::now`](mainspring_core::time::now). From then on the driver does not wait for deadlines:
+//! [`time::now`]. From then on the driver does not wait for deadlines:
 //! when the executor has nothing left to do and would wait, the clock moves to the next deadline at
 //! once. A test of an hour's timeouts takes microseconds and gives the same times whenever it runs.
 //!
@@ -33,13 +33,14 @@
 //!   timeout. Take a [`ClockHold`] while real work outside is awaited.
 //! - Sleeps that were armed before the pause keep their tick of 65.5 µs; later ones are exact.
 //! - `std::time::Instant::now` is not ours to freeze: compare
-//!   [`time::now`](mainspring_core::time::now).
+//!   [`time::now`].
 //!
 //! # Invariants
 //!
 //! - **clock.forward** — a thread's virtual clock never goes back: not at a pause, not at a resume,
 //!   not when it is moved.
-//! - **clock.held** — while a [`ClockHold`] lives, the clock moves only as far as [`advance`] asked.
+//! - **clock.held** — while a [`ClockHold`] lives, the clock moves only as far as [`advance`]
+//!   asked.
 //! - **clock.scoped** — when the last driver of a thread is gone, its clock is the real one again.
 
 use mainspring_core::context::Entered;
@@ -57,13 +58,20 @@ thread_local! {
     static PAUSED: Cell<bool> = const { Cell::new(false) };
     /// How far holds let the clock go.
     static GRANTED: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
-    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { drivers: Vec::new(), clock: None }) };
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread::NONE) };
 }
 
 /// What a thread knows about its time.
 struct Thread {
     drivers: Vec<Arc<Holds>>,
     clock: Option<Virtual>,
+}
+
+impl Thread {
+    const NONE: Self = Self {
+        drivers: Vec::new(),
+        clock: None,
+    };
 }
 
 struct Virtual {
@@ -182,8 +190,8 @@ pub fn resume() {
     });
 }
 
-/// Moves the paused clock by `duration`, through every deadline on the way: at each, what fires runs
-/// until it waits again, and then the clock goes on.
+/// Moves the paused clock by `duration`, through every deadline on the way: at each, what fires
+/// runs until it waits again, and then the clock goes on.
 ///
 /// With the clock running it waits for `duration` like a precise sleep.
 ///
@@ -314,5 +322,5 @@ impl Drop for Driven {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod tests;

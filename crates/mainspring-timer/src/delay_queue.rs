@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **delay-queue.told** — a task that waits in [`DelayQueue::poll_expired`] is woken by every change
-//!   that it would sleep past: an earlier deadline, the removal of the last value, a clear.
+//! - **delay-queue.told** — a task that waits in [`DelayQueue::poll_expired`] is woken by every
+//!   change that it would sleep past: an earlier deadline, the removal of the last value, a clear.
 //! - **delay-queue.key** — a key means the value it was made for, for ever: an index that is used
 //!   again has another identity.
 //!
@@ -34,13 +34,14 @@ const MOVES: usize = 128;
 /// # Guarantees
 ///
 /// Never early, late by less than a tick of 65.5 µs and what waking the task takes; in the order of
-/// ticks. A delay of zero or an instant in the past comes out at the next poll, `Duration::MAX` never.
+/// ticks. A delay of zero or an instant in the past comes out at the next poll, `Duration::MAX`
+/// never.
 ///
 /// # Trade-offs
 ///
 /// Insert, reset and remove are O(1); about 56 bytes a value, in one table that grows like a `Vec`
-/// and is kept until [`clear`](Self::clear); 12.5 KiB for the wheel. One timer is armed for the whole
-/// queue. The earliest value cannot be looked at.
+/// and is kept until [`clear`](Self::clear); 12.5 KiB for the wheel. One timer is armed for the
+/// whole queue. The earliest value cannot be looked at.
 ///
 /// ```
 /// use mainspring_core::driver::{Driver, ThreadDriver, Until};
@@ -180,6 +181,10 @@ impl<T> DelayQueue<T> {
         self.item_mut(key)?;
         self.wheel.remove(key.index);
         let item = self.wheel.store_mut().take(key.index)?;
+        debug_assert_eq!(
+            item.identity, key.identity,
+            "delay-queue.key: another value was taken"
+        );
         if self.is_empty() {
             self.tell();
         }

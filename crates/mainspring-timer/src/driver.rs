@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **timer-driver.capped** — the driver inside never waits longer than until the next deadline, and
-//!   what it is told was said to the shard in the critical section that computed it.
+//! - **timer-driver.capped** — the driver inside never waits longer than until the next deadline,
+//!   and what it is told was said to the shard in the critical section that computed it.
 //! - **timer-driver.idle** — paused time moves only when nothing was woken in the turn, nobody
 //!   unparked the driver since the last one, and the executor would wait.
 
@@ -106,6 +106,7 @@ impl<D: Driver> TimerDriver<D> {
     }
 
     fn park_running(&mut self, until: Until) -> io::Result<Turn> {
+        // CLAIM: [timer-driver.capped] what the shard was told is what the driver inside is told.
         let until = self.lease.doze(until);
         self.wait(until)
     }
@@ -203,4 +204,4 @@ impl<D: fmt::Debug> fmt::Debug for TimerDriver<D> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

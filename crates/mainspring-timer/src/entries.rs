@@ -1,18 +1,19 @@
-//! The wheel's store for entries that live inside the futures that wait.
+//! The wheel's store for entries that live inside the futures that wait: 16 bytes in each for two
+//! neighbours, a small number for the place, and the entry's own deadline, which its owner may make
+//! later.
+//!
+//! # Invariants
+//!
+//! - **entries.registered** — every entry that the wheel is given is armed, or about to be, with
+//!   the shard that owns the wheel, whose lock is held. So each access meets the condition of
+//!   `EntryRef`. An entry leaves the wheel before it leaves ARMED.
+//! - **entries.links** — while an entry is in the wheel, what it keeps is a [`Links`]: the wheel
+//!   writes both neighbours before it reads one.
 
 use crate::store::{Place, Store};
 use mainspring_core::time::{EntryRef, Nanos};
 
-/// Reads and writes the links inside the entries themselves: 16 bytes for two neighbours, a small
-/// number for the place; the deadline is the entry's own, which its owner may make later.
-///
-/// # Invariants
-///
-/// - **entries.registered** — every entry that the wheel is given is armed, or about to be, with
-///   the shard that owns the wheel, whose lock is held. So each access meets the condition of
-///   `EntryRef`. An entry leaves the wheel before it leaves ARMED.
-/// - **entries.links** — while an entry is in the wheel, what it keeps is a [`Links`]: the wheel
-///   writes both neighbours before it reads one.
+/// Reads and writes the links inside the entries themselves.
 pub(crate) struct Entries;
 
 /// What an entry in the wheel keeps.

@@ -44,8 +44,8 @@ const _: () = assert!(
 pub(crate) struct Tick(pub(crate) u64);
 
 impl Tick {
-    /// The last tick. It is reached only when the clock saturates: a deadline inside it has no later
-    /// tick to be rounded up to.
+    /// The last tick. It is reached only when the clock saturates: a deadline inside it has no
+    /// later tick to be rounded up to.
     const LAST: Self = Self((1 << (u64::BITS - TICK_BITS)) - 1);
 
     /// The tick at which `deadline` is due: rounded up, saturating.

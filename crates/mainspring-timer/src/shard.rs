@@ -1,12 +1,12 @@
 //! The lock around one worker's timers.
 //!
 //! A [`Shard`] keeps the entries of the sleeps that were first polled on one worker: the wheel for
-//! normal ones, a heap for those that are to be exact. The worker fires them in its turn; any thread
-//! may register, reset or drop an entry, under the same short lock. There is no lock that two shards
-//! share.
+//! normal ones, a heap for those that are to be exact. The worker fires them in its turn; any
+//! thread may register, reset or drop an entry, under the same short lock. There is no lock that
+//! two shards share.
 //!
-//! Shards live for ever, so that an entry names its own without counting; a driver leases one from a
-//! pool and gives it back empty.
+//! Shards live for ever, so that an entry names its own without counting; a driver leases one from
+//! a pool and gives it back empty.
 //!
 //! # States
 //!
@@ -21,7 +21,8 @@
 //! - **shard.next-wake** — while the driver sleeps until a moment, nothing in the shard is to be
 //!   looked at before it: deciding how long to sleep and saying so is one critical section with
 //!   everything that is armed, and whoever arms something earlier wakes the driver.
-//! - **shard.quiet** — no waker is cloned, woken or dropped, and no driver unparked, under the lock.
+//! - **shard.quiet** — no waker is cloned, woken or dropped, and no driver unparked, under the
+//!   lock.
 //! - **shard.home** — an armed entry is in the wheel if its place names a list there, and in the
 //!   heap, under the handle that it keeps, if not.
 //! - **shard.closed** — a shard without an owner keeps no entry for longer than its closing takes,
@@ -33,8 +34,8 @@
 //!
 //! A queue for registrations from other threads, which spares the owner the lock: cancelling then
 //! races with registering, and what was cancelled before it arrived leaks. One minimum over all
-//! shards, computed shard by shard: an insertion into a shard already visited is lost. A shard in an
-//! `Arc`: two contended counts a timer.
+//! shards, computed shard by shard: an insertion into a shard already visited is lost. A shard in
+//! an `Arc`: two contended counts a timer.
 
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod pool;
@@ -101,7 +102,8 @@ impl Owes {
 impl State {
     /// Links an entry, and says whether the driver would sleep past it.
     fn link(&mut self, entry: EntryRef, deadline: Nanos) -> Owes {
-        // SAFETY: [shard.home] called under the lock, for an entry that is being registered or reset.
+        // SAFETY: [shard.home] called under the lock, for an entry that is being registered or
+        // reset.
         let is_exact = unsafe { entry.class() } != TimerClass::Normal || clock::is_paused();
         let looked_at = if is_exact {
             self.link_exact(entry, deadline);
@@ -253,6 +255,7 @@ impl Lease {
     /// whoever arms an entry.
     pub(crate) fn doze(&self, until: Until) -> Until {
         let mut state = self.shard.state.lock();
+        // CLAIM: [shard.next-wake] computed and said under one hold of the lock.
         let until = until.cap(state.next());
         state.sleeps = until;
         until
@@ -339,8 +342,9 @@ impl Share {
     }
 }
 
-// SAFETY: [shard.home] entries are reached only through the wheel and the heap, under the lock; each
-// is taken out of them before `fire` or `evict`, and nothing is waited for or woken under the lock.
+// SAFETY: [shard.home] entries are reached only through the wheel and the heap, under the lock;
+// each is taken out of them before `fire` or `evict`, and nothing is waited for or woken under the
+// lock.
 unsafe impl Timers for Shard {
     unsafe fn register(&self, entry: EntryRef, deadline: Nanos, waker: Waker) -> OnRegister {
         let mut state = self.state.lock();
@@ -386,6 +390,3 @@ unsafe impl Timers for Shard {
         verdict
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,10 +2,10 @@
 //!
 //! # Invariants
 //!
-//! - **timeout.future-first** — a future that is ready is never reported as elapsed, and one that is
-//!   ready at its first poll arms no timer.
-//! - **timeout.clock-always** — every pending poll looks at the time, also when the future has spent
-//!   the budget: a future that always has something to do cannot outlive its limit.
+//! - **timeout.future-first** — a future that is ready is never reported as elapsed, and one that
+//!   is ready at its first poll arms no timer.
+//! - **timeout.clock-always** — every pending poll looks at the time, also when the future has
+//!   spent the budget: a future that always has something to do cannot outlive its limit.
 //! - **timeout.pinned** — the future and the sleep are pinned with the timeout.
 
 use mainspring_core::time::{Nanos, Sleep, now};
@@ -23,13 +23,13 @@ use std::time::{Duration, Instant};
 ///
 /// # Cancel safety
 ///
-/// That of the future inside: dropping the one drops the other.
+/// *Safe* if the future inside is, otherwise what that one is: dropping the one drops the other.
 ///
 /// # Guarantees
 ///
 /// The future is polled first: if it is ready and the time is over, its output counts. The limit
-/// holds even if the future never lets the budget last until the clock is looked at. `Duration::MAX`
-/// means no limit, zero means one poll.
+/// holds even if the future never lets the budget last until the clock is looked at.
+/// `Duration::MAX` means no limit, zero means one poll.
 ///
 /// Reads the clock once. Nothing is allocated; no timer is armed before the future's first pending
 /// poll.
@@ -55,7 +55,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// # Cancel safety
 ///
-/// That of the future inside: dropping the one drops the other.
+/// *Safe* if the future inside is, otherwise what that one is: dropping the one drops the other.
 ///
 /// ```
 /// use mainspring_timer::timeout_at;
@@ -76,7 +76,7 @@ pub fn timeout_at<F: IntoFuture>(instant: Instant, future: F) -> Timeout<F::Into
 ///
 /// # Cancel safety
 ///
-/// That of the future inside: dropping the one drops the other.
+/// *Safe* if the future inside is, otherwise what that one is: dropping the one drops the other.
 ///
 /// # Trade-offs
 ///
@@ -123,6 +123,7 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
+        // CLAIM: [timeout.clock-always] not `Sleep::poll`, which could stop at a spent budget.
         // SAFETY: [timeout.pinned] a field of what is pinned.
         let sleep = unsafe { Pin::new_unchecked(&mut this.sleep) };
         sleep.poll_elapsed(cx).map(|()| {

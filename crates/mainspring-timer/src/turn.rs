@@ -14,8 +14,8 @@ use mainspring_core::WakeBatch;
 use mainspring_core::time::Nanos;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Rouses the shard, fires what is due at `now` and returns how many wakers were called. What remains
-/// because of *turn.bounded* is due at the next turn, which then does not wait.
+/// Rouses the shard, fires what is due at `now` and returns how many wakers were called. What
+/// remains because of *turn.bounded* is due at the next turn, which then does not wait.
 pub(crate) fn run(lease: &Lease, now: Nanos) -> usize {
     let mut pieces = usize::MAX;
     let mut woken = 0;
@@ -68,6 +68,3 @@ pub(crate) fn wake(mut batch: WakeBatch) {
     }
     debug_assert!(batch.is_empty(), "turn.quiet: a waker was not called");
 }
-
-#[cfg(test)]
-mod tests;

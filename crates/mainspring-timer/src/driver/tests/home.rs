@@ -104,6 +104,22 @@ fn shard_that_is_used_again_keeps_no_time_of_its_last_driver() {
 
 // WITNESS: shard.home
 #[test]
+fn normal_and_precise_timers_are_found_where_they_are() {
+    let mut rig = Rig::new();
+    let woken = Woken::new();
+    let mut exact = polled(sleep(FAR).precise(), &woken);
+    let mut normal = polled(sleep(FAR), &woken);
+    normal.as_mut().reset_nanos(Nanos(START.0 + 3_000_000));
+    exact.as_mut().reset_nanos(Nanos(START.0 + 1_000_000));
+    drop(polled(sleep(FAR), &woken));
+    drop(polled(sleep(FAR).precise(), &woken));
+    assert_eq!(rig.armed(), 2);
+    assert_eq!(rig.park(Until::Forever).woken, 1);
+    assert_eq!(time::now(), Nanos(START.0 + 1_000_000));
+    assert_eq!((rig.park(Until::Forever).woken, rig.armed()), (1, 0));
+}
+
+#[test]
 fn rescue_from_another_thread_fires_within_its_limit() {
     let rig = Rig::new();
     let woken = Woken::new();

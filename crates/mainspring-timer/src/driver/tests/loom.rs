@@ -65,7 +65,7 @@ fn reset_earlier_racing_park_is_seen_or_wakes() {
     });
 }
 
-// WITNESS: shard.home
+// WITNESS: shard.home, entries.registered
 #[test]
 fn drop_racing_fire_wakes_at_most_once_and_leaves_nothing() {
     for class in [TimerClass::Normal, TimerClass::Precise] {
