@@ -1,7 +1,7 @@
 //! `claim-ids`: what headers promise, what code relies on, and what tests witness, agree.
 //!
 //! A claim is an invariant or an edge in the header of a shipped file. It has an id that code and
-//! tests name; [`collect`] gathers both, and [`check`] says where they do not meet.
+//! tests name; [`collect()`] gathers both, and [`check`] says where they do not meet.
 
 use super::Finding;
 use super::orderings::sites;

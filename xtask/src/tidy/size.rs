@@ -72,18 +72,26 @@ fn shape(file: &File, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The lines of raw strings: data that somebody else has formatted.
+/// The lines of raw strings, and those of other strings that end in a line break of their own:
+/// data that somebody else has formatted.
 fn data_lines(file: &File) -> Vec<RangeInclusive<usize>> {
-    let texts = file
+    let mut found = Vec::new();
+    for token in file
         .tokens()
         .iter()
-        .filter(|token| token.kind == Kind::Text);
-    let raw = texts.filter(|token| !file.text[token.start..token.end].starts_with(['"', 'c']));
-    raw.map(|token| {
-        let lines = file.text[token.start..token.end].matches('\n').count();
-        token.line..=token.line + lines
-    })
-    .collect()
+        .filter(|token| token.kind == Kind::Text)
+    {
+        let text = &file.text[token.start..token.end];
+        let last = token.line + text.matches('\n').count();
+        if !text.starts_with(['"', 'c']) {
+            found.push(token.line..=last);
+            continue;
+        }
+        let lines = text.lines().enumerate().skip(1);
+        let data = lines.filter(|(at, line)| token.line + at < last && !line.ends_with('\\'));
+        found.extend(data.map(|(at, _)| token.line + at..=token.line + at));
+    }
+    found
 }
 
 /// The file and its functions: name, line, length, limit.
@@ -137,6 +145,10 @@ mod tests {
             "x".repeat(101)
         );
         assert_eq!(slugs("crates/a/src/b.rs", &data, ""), [""; 0]);
+        let data = data.replace("r#", "").replace("\"#", "\"");
+        assert_eq!(slugs("crates/a/src/b.rs", &data, ""), [""; 0]);
+        let continued = data.replace("x\n", "x\\\n");
+        assert_eq!(slugs("crates/a/src/b.rs", &continued, "").len(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) fn collect(tree: &Tree) -> Claims {
         };
         if file.role == Role::Shipped {
             header(file, package, &mut claims);
+            misplaced(file, &mut claims);
             assertions(file, package, &mut claims);
         }
         reliance(file, package, &mut claims);
@@ -132,6 +133,16 @@ fn header(file: &File, package: &str, claims: &mut Claims) {
             _ => {}
         }
         last_blank = text.is_empty();
+    }
+}
+
+/// Claims in the docs of an item are read by nobody: say so.
+fn misplaced(file: &File, claims: &mut Claims) {
+    let docs = file.lexed.comments.iter().filter(|c| c.doc == Doc::Outer);
+    for comment in docs.filter(|c| matches!(c.text.trim(), "# Invariants" | "# Edges")) {
+        let text = "claims stand in the header of the file (`//!`), not in the docs of an item";
+        let finding = Finding::new(SLUG, &file.path, comment.line, text);
+        claims.findings.push(finding);
     }
 }
 

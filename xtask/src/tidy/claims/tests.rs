@@ -104,6 +104,19 @@ fn long_argument_may_name_claims_as_it_goes() {
 }
 
 #[test]
+fn safe_code_may_say_what_it_upholds() {
+    let code = CODE.replace("// SAFETY: [slot.init]", "// SAFETY: [slot.publish]");
+    let code = format!("{code}fn f() {{\n    // CLAIM: [slot.init] kept by this.\n    g();\n}}\n");
+    assert_eq!(found(HEADER, &code, TEST), [""; 0]);
+}
+
+#[test]
+fn claims_in_the_docs_of_an_item_are_found() {
+    let code = format!("{CODE}/// A.\n///\n/// # Invariants\nstruct A;\n");
+    one(&found(HEADER, &code, TEST), "claims stand in the header");
+}
+
+#[test]
 fn edge_with_one_end_is_found() {
     let code = CODE.replace(
         "// ORDERING: [slot.publish] pairs\n",
