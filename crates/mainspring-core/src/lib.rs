@@ -19,7 +19,7 @@
 //! | [`spawn`], [`microtask`] | tasks and jobs on whatever executor is current |
 //! | [`blocking`] | threads for work that blocks |
 //! | [`cancel_safe`] | which futures may be dropped without loss |
-//! | [`random`], [`load`], [`readiness`], [`shutdown`] | what an executor and a reactor tell the code they run |
+//! | [`random`], [`load`], [`readiness`], [`shutdown`] | what executor and reactor tell the code |
 //! | [`context`] | what is current on this thread, and the guard that restores it |
 
 mod atomic_waker;
@@ -52,13 +52,13 @@ pub mod wait;
 pub mod wait_list;
 mod wake_batch;
 
+pub use self::heap::Heap;
+pub use self::list::List;
+pub use self::ring::Ring;
+pub use self::wait_list::WaitList;
 pub use atomic_waker::AtomicWaker;
 pub use cancel_safe::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
-pub use self::heap::Heap;
-pub use self::list::List;
 pub use relay::Relay;
-pub use self::ring::Ring;
-pub use self::wait_list::WaitList;
 pub use wake_batch::WakeBatch;

@@ -9,14 +9,14 @@
 //!
 //! - **wait.one-writer** — a slot is written only by the thread that polls its task, so a load and
 //!   a store are enough to update one half of the word.
-//! - **wait.torn** — the object and the word are two stores: a reader believes them only between two
-//!   equal reads of the word, while the task was seen idle before and after.
+//! - **wait.torn** — the object and the word are two stores: a reader believes them only between
+//!   two equal reads of the word, while the task was seen idle before and after.
 //!
 //! # Edges
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `wait.note` | writing the object, the link, the word | reading them | that a newer poll began |
+//! | `wait.note` | writing object, link, word | reading them | that a newer poll began |
 
 use crate::poll;
 use crate::sync::atomic::{
@@ -151,7 +151,7 @@ impl WaitSlot {
     /// Counts a poll and forgets what was waited for. Returns the poll's number.
     #[inline]
     pub(crate) fn begin_poll(&self) -> u32 {
-        // One writer at a time, ordered by the state word: [wait.one-writer].
+        // CLAIM: [wait.one-writer] the poller alone, one after the other by the state word.
         let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
         self.word.store(u64::from(polls) << 32, Relaxed);
         polls

@@ -119,8 +119,8 @@ impl TaskRef {
         let before = header.state.seen();
         let word = header.wait.word();
         let reason = header.wait.reason(now);
-        // Equal reads around it, with the task idle, make the reason the one of that poll. The
-        // second word is read last: it shows a poll that came and went. [wait.torn]
+        // CLAIM: [wait.torn] equal reads around it, with the task idle, make the reason the one of
+        // that poll. The second word is read last: it shows a poll that came and went.
         let after = header.state.seen();
         let whole = before.is_idle() && after.is_idle() && word == header.wait.word();
         TaskInfo {

@@ -1,14 +1,15 @@
 //! The steps of a shutdown, and what its report says.
 
 use crate::{LocalExecutor, spawn_local};
-use mainspring_core::blocking::{self, Blocking};
+use mainspring_core::blocking::{self, Blocking, BlockingTask};
 use mainspring_core::task::yield_now;
 use mainspring_core::wait::WaitKind;
 use mainspring_core::{completion, shutdown, spawn};
 use std::cell::{Cell, RefCell};
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::rc::Rc;
 use std::sync::mpsc;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -58,6 +59,7 @@ fn task_that_does_not_end_is_dropped_and_named_with_what_it_waits_for() {
     assert!(crate::block_on(task).is_err_and(|error| error.is_cancelled()));
 }
 
+// WITNESS: local.closed
 #[test]
 fn nothing_is_spawned_after_the_shutdown_began() {
     let executor = LocalExecutor::new();
@@ -127,16 +129,26 @@ fn cleanups_are_no_tasks_to_whoever_counts_them() {
     assert!(executor.tasks().is_empty());
 }
 
+/// Submits a blocking job as a task of the executor would.
+fn submit<T: Send + 'static>(
+    executor: &LocalExecutor,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> BlockingTask<T> {
+    let mut work = Some(work);
+    executor.block_on(poll_fn(|_| {
+        let work = work.take().expect("polled once");
+        Poll::Ready(blocking::run(Blocking::Syscall, work))
+    }))
+}
+
 #[test]
 fn running_job_is_waited_for_and_one_that_goes_on_is_named() {
     let executor = LocalExecutor::new();
     let (release, held) = mpsc::channel::<()>();
     let (started, begun) = mpsc::channel();
-    let job = executor.block_on(async {
-        blocking::run(Blocking::Syscall, move || {
-            let _ = started.send(());
-            held.recv()
-        })
+    let job = submit(&executor, move || {
+        let _ = started.send(());
+        held.recv()
     });
     assert!(begun.recv().is_ok());
     let report = executor.shutdown(Duration::ZERO);
@@ -149,7 +161,7 @@ fn running_job_is_waited_for_and_one_that_goes_on_is_named() {
 
     let executor = LocalExecutor::new();
     let (release, held) = mpsc::channel::<()>();
-    let job = executor.block_on(async { blocking::run(Blocking::Syscall, move || held.recv()) });
+    let job = submit(&executor, move || held.recv());
     let other = thread::spawn(move || release.send(()));
     let report = executor.shutdown(AMPLE);
     assert!(report.abandoned_jobs.is_empty(), "{report}");
