@@ -60,7 +60,12 @@ fn run_binary(ctx: &Context, binary: &Binary, outcome: &mut Outcome) {
     }
     // A leak is reported after the last test: the process fails and no test does.
     if !output.ending.is_success() || !counts.failed.is_empty() {
-        let why = format!("{}: {}\n{}", output.ending, command.line(), output.stdout);
+        let ending = &output.ending;
+        let tests = match counts.failed.as_slice() {
+            [] => "no test failed, see below".to_owned(),
+            failed => format!("failed: {}", failed.join(", ")),
+        };
+        let why = format!("{ending} ({tests}): {}\n{}", command.line(), output.stdout);
         outcome.fail(binary.label(), why);
     }
 }
