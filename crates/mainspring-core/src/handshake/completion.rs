@@ -17,6 +17,8 @@ mod kind;
 pub use kind::{Kind, Plain, WithCancel};
 
 use super::{Handshake, OnCancel, OnComplete, OnPoll};
+use crate::budget;
+use crate::wait::{self, WaitKind};
 use kind::{OnLeave, Place};
 use std::error::Error;
 use std::fmt;
@@ -24,7 +26,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Makes a connected pair: what the [`Completer`] is given, the [`Completion`] resolves to.
 ///
@@ -397,12 +399,17 @@ impl<T, K: Kind> Future for Completion<T, K> {
         let Some(shared) = this.shared else {
             return Poll::Ready(Err(Dropped));
         };
+        let unit = ready!(budget::poll_proceed(cx));
         // SAFETY: [completion.alive] neither taken nor closed: the handle would not point to it.
         let cell = unsafe { &shared.as_ref().cell };
         // SAFETY: [handshake.second-frees] the one consumer, which has neither taken nor left.
         match unsafe { cell.poll(cx.waker()) } {
-            OnPoll::Pending => Poll::Pending,
+            OnPoll::Pending => {
+                wait::note(WaitKind::Completion, 0);
+                Poll::Pending
+            }
             OnPoll::Ready(value) => {
+                unit.spend();
                 this.taken(shared);
                 Poll::Ready(value.ok_or(Dropped))
             }

@@ -1,12 +1,14 @@
 //! The safe pair of handles on a [`Relay`] in an allocation of its own.
 
 use super::{OnComplete, OnEnd, OnTake, Relay};
+use crate::budget;
 use crate::sync::Arc;
+use crate::wait::{self, WaitKind};
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Makes a relay and a handle for each of its sides.
 ///
@@ -192,7 +194,13 @@ impl<T, const N: usize> Future for Take<'_, T, N> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.consumer.poll_take(cx)
+        let unit = ready!(budget::poll_proceed(cx));
+        let taken = self.consumer.poll_take(cx);
+        match &taken {
+            Poll::Ready(_) => unit.spend(),
+            Poll::Pending => wait::note(WaitKind::Relay, 0),
+        }
+        taken
     }
 }
 
