@@ -1,4 +1,5 @@
-//! `mutants`: each patch in xtask/mutants is small, and named after a claim that has a witness.
+//! `mutants`: each patch in xtask/mutants applies, is small, and is named after a claim that has a
+//! witness.
 
 use super::Finding;
 use super::claims::collect;
@@ -23,6 +24,13 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             find(format!(
                 "no test is a witness of `{id}`: nothing could turn red"
             ));
+        }
+        let read = |path: &str| {
+            let file = tree.file(path).map(|file| file.text.clone());
+            file.ok_or_else(|| format!("{path} is not there"))
+        };
+        if let Err(why) = apply(&file.text, read) {
+            find(format!("it does not apply: {why}"));
         }
         let changed = changed_lines(&file.text);
         if changed == 0 || changed > CHANGED_LINES_MAX {
@@ -140,7 +148,8 @@ mod tests {
 
     const CODE: &str = "//! A.\n//!\n//! # Invariants\n//!\n//! - **slot.once** — once.\n";
     const TEST: &str = "// WITNESS: slot.once\n#[test]\nfn f() {}\n";
-    const PATCH: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+    const PATCH: &str = "--- a/crates/a/src/slot.rs\n+++ b/crates/a/src/slot.rs\n\
+        @@ -1 +1 @@\n-//! A.\n+//! B.\n";
 
     fn found(name: &str, patch: &str) -> usize {
         let path = format!("xtask/mutants/{name}");
@@ -161,7 +170,15 @@ mod tests {
     #[test]
     fn patch_about_nothing_or_everything_is_found() {
         assert_eq!(found("slot.twice.patch", PATCH), 1);
-        assert_eq!(found("slot.once.patch", ""), 1);
+        assert_eq!(found("slot.once.patch", ""), 2);
+        assert_eq!(
+            found("slot.once.patch", &PATCH.replace("-//! A.", "-//! Z.")),
+            1
+        );
+        assert_eq!(
+            found("slot.once.patch", &PATCH.replace("slot.rs", "gone.rs")),
+            1
+        );
         assert_eq!(
             found("slot.once.patch", &format!("{PATCH}{}", "+c\n".repeat(5))),
             1
