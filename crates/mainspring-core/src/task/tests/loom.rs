@@ -108,15 +108,16 @@ fn poll_on_another_thread_sees_the_future_as_the_last_one_left_it() {
     model(|| {
         let (scene, waker) = Scene::polled(2);
         waker.wake_by_ref();
+        let runnable = scene.queue.pop().unwrap();
         let queue = Arc::clone(&scene.queue);
         let letter = Arc::clone(&scene.letter);
         let other = thread::spawn(move || {
             letter.write();
             letter.write();
             waker.wake();
-            queue.run_all();
+            queue.run_one();
         });
-        scene.queue.run_all();
+        let _ = runnable.run();
         other.join().unwrap();
         scene.queue.run_all();
         assert!(scene.join.as_ref().unwrap().is_finished(), "task.handoff");
@@ -157,14 +158,19 @@ fn joiner_racing_completion_takes_the_output() {
     model(|| {
         let mut scene = Scene::new(0);
         let mut join = scene.join.take().unwrap();
-        let queue = Arc::clone(&scene.queue);
-        let worker = thread::spawn(move || {
-            queue.run_all();
-        });
-        let output = loom::future::block_on(&mut join);
-        drop(output.expect("the task is not aborted"));
-        drop(join);
-        worker.join().unwrap();
+        // The joiner is a task, so that being woken is visible as a run.
+        let (joiner, waker) = Scene::polled(1);
+        joiner.letter.write();
+        let runnable = scene.queue.pop().unwrap();
+        let worker = thread::spawn(move || runnable.run());
+        let is_done = polls_to(&mut join, &waker);
+        assert_eq!(worker.join().unwrap(), Ran::Complete);
+        joiner.queue.run_all();
+        let is_woken = joiner.join.as_ref().unwrap().is_finished();
+        assert!(is_done || is_woken, "task.joiner: the joiner sleeps");
+        assert!(is_done || polls_to(&mut join, Waker::noop()), "task.output");
+        drop((join, waker));
+        joiner.end();
         scene.drop_waker();
         scene.end();
     });
@@ -178,27 +184,22 @@ fn join_waker_replaced_while_the_task_completes() {
     model(|| {
         let mut scene = Scene::new(0);
         let mut join = scene.join.take().unwrap();
-        // Both joiners are tasks, so that being woken is visible as a run.
-        let first = Scene::polled(1);
-        let second = Scene::polled(1);
-        first.0.letter.write();
-        second.0.letter.write();
-        let queue = Arc::clone(&scene.queue);
-        let worker = thread::spawn(move || {
-            queue.run_all();
-        });
-        let done = polls_to(&mut join, &first.1) || polls_to(&mut join, &second.1);
-        worker.join().unwrap();
-        second.0.queue.run_all();
-        let woken = second.0.join.as_ref().unwrap().is_finished();
+        let (joiner, waker) = Scene::polled(1);
+        joiner.letter.write();
+        assert!(!polls_to(&mut join, Waker::noop()));
+        let runnable = scene.queue.pop().unwrap();
+        let worker = thread::spawn(move || runnable.run());
+        let is_done = polls_to(&mut join, &waker);
+        assert_eq!(worker.join().unwrap(), Ran::Complete);
+        joiner.queue.run_all();
+        let is_woken = joiner.join.as_ref().unwrap().is_finished();
         assert!(
-            done || woken,
+            is_done || is_woken,
             "task.joiner: the joiner that came last sleeps"
         );
-        assert!(done || polls_to(&mut join, Waker::noop()));
-        drop((join, first.1, second.1));
-        first.0.end();
-        second.0.end();
+        assert!(is_done || polls_to(&mut join, Waker::noop()), "task.output");
+        drop((join, waker));
+        joiner.end();
         scene.drop_waker();
         scene.end();
     });
