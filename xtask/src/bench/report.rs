@@ -3,7 +3,7 @@
 use super::chart;
 use super::machine::Machine;
 use super::record::{Entry, Line, Store, table};
-use super::rows::{ROWS, Row};
+use super::rows::{Bars, ROWS, Row};
 use crate::context::Context;
 use std::fmt::Write as _;
 use std::fs;
@@ -139,8 +139,13 @@ fn one_row(text: &mut String, reported: &Reported) {
     let _ = writeln!(text, "\n### {}\n", row.title);
     let _ = writeln!(
         text,
-        "`cargo xtask bench {}`, at {}, load {}. Ratios are to {}; first bar {:.2}, goal {:.2}.\n",
-        row.id, machine.commit, machine.load, row.peer, row.first_bar, row.goal
+        "`cargo xtask bench {}`, at {}, load {}. Ratios are to {}; first bar {}, goal {}.\n",
+        row.id,
+        machine.commit,
+        machine.load,
+        row.peer,
+        bar(row, row.first_bar),
+        bar(row, row.goal)
     );
     let _ = writeln!(
         text,
@@ -215,9 +220,13 @@ fn reference_of(row: &Row, name: &str) -> Option<f64> {
 fn details(row: &Row, entry: &Entry) -> String {
     let mut remarks: Vec<String> = Vec::new();
     if entry.is_ours() {
-        let verdict = if entry.ratio <= row.goal {
+        let measured = match row.bars {
+            Bars::Ratio => entry.ratio,
+            Bars::Value => entry.value,
+        };
+        let verdict = if measured <= row.goal {
             "at its goal"
-        } else if entry.ratio <= row.first_bar {
+        } else if measured <= row.first_bar {
             "past its first bar"
         } else {
             "below its first bar"
@@ -256,6 +265,13 @@ pub(crate) fn number(value: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+fn bar(row: &Row, at: f64) -> String {
+    match row.bars {
+        Bars::Ratio => ratio(at),
+        Bars::Value => number(at),
+    }
 }
 
 fn ratio(value: f64) -> String {
@@ -302,14 +318,26 @@ const TAIL: &str = "
 
 | who | settings |
 |---|---|
-| tokio | `new_current_thread().enable_all()`, `tokio::spawn`, its own oneshot |
-| smol | async-executor's leaked `StaticLocalExecutor` under `async_io::block_on`, futures' oneshot |
-| monoio | `IoUringDriver` without the fallback's dispatch, timers enabled, feature `sync` (the external wake needs it), futures' oneshot |
-| glommio | `LocalExecutorBuilder` unbound (the process is pinned), futures' oneshot |
-| compio | io_uring with single issuer, cooperative task run and its flag, futures' oneshot |
-| floor | tasks in recycled blocks, an intrusive queue, no atomics; a bare timing wheel; a raw futex for the wake |
+| tokio | `new_current_thread().enable_all()`, `tokio::spawn`, its own oneshot, `Sleep::reset` |
+| smol | async-executor's leaked `StaticLocalExecutor` under `async_io::block_on`, \
+futures' oneshot, `Timer::set_after` |
+| monoio | `IoUringDriver` without the fallback's dispatch, timers on, feature `sync` (the \
+external wake needs it), local-sync's oneshot, `Sleep::reset` |
+| glommio | `LocalExecutorBuilder` unbound (the process is pinned), \
+futures' oneshot, `Timer::reset` |
+| compio | io_uring with single issuer, cooperative task run and its flag, \
+futures' oneshot |
+| hyper-tokio | hyper's HTTP/1 server on the same tokio, a service function |
+| floor | tasks in recycled blocks, an intrusive queue, no atomics; a bare timing wheel; a raw \
+futex for the wake |
+| raw-ring | multishot accept into direct descriptors, multishot receive into provided buffers, \
+one send a request, deferred task run |
+| raw-epoll | one edge-triggered set, one read and one write a request |
 
 A yield is a future that wakes itself and returns pending once (tokio's and smol's are their own).
-monoio polls a task that woke itself before all others: its yields are not a round robin, so that row
-does not count it. Bytes are what the allocator was asked for, not the size of its chunks.
+monoio polls a task that woke itself before all others: its yields are no round robin, so that row
+does not count it. Ping-pong has 100 pairs at play: with one pair alone it measures how often a
+runtime with a single task asks the kernel for news. Bytes are what the allocator was asked for;
+resident bytes include the allocator's own and what alignment wastes. The external wake
+is rung from core 0 and heard on core 1. All servers and the generator run without Nagle's delay.
 ";
