@@ -24,8 +24,8 @@
 //!
 //! # Invariants
 //!
-//! - **budget.refund** — a unit that was taken and not spent is given back, so that a leaf which
-//!   then finds nothing ready costs its task nothing.
+//! - **budget.lent** — a unit that was lent and not spent costs nothing, so that a leaf which finds
+//!   nothing ready takes none of its task's budget.
 //! - **budget.pinned** — the future inside [`Unconstrained`] is pinned structurally.
 //! - **budget.self-wake** — `Pending` for a spent budget has woken the task and marked the poll as
 //!   a yield first.
@@ -35,36 +35,20 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// One unit of the budget, taken by [`poll_proceed`]. Dropping it gives the unit back.
+/// One unit of the budget, lent by [`poll_proceed`]. Dropping it costs the task nothing.
 #[derive(Debug)]
-#[must_use = "spend the unit when progress was made; dropping it gives it back"]
-pub struct Unit {
-    limited: bool,
-}
+#[must_use = "spend the unit when progress was made"]
+pub struct Unit(());
 
 impl Unit {
     /// Progress was made: the unit is gone.
     #[inline]
-    pub fn spend(mut self) {
-        self.limited = false;
+    pub fn spend(self) {
+        consume();
     }
 }
 
-impl Drop for Unit {
-    #[inline]
-    fn drop(&mut self) {
-        if self.limited {
-            // CLAIM: [budget.refund]
-            // A unit outlives its poll only if a leaf keeps it across an await, where it would
-            // refill a later poll by one: bounded by the full budget.
-            if let Some(left) = poll::budget() {
-                poll::replace_budget(Some((left + 1).min(poll::BUDGET_UNITS)));
-            }
-        }
-    }
-}
-
-/// Takes one unit of this poll's budget, before a leaf tries to make progress.
+/// Asks for one unit of this poll's budget, before a leaf tries to make progress.
 ///
 /// `Pending` means that the budget is spent: the task has been woken and goes to the tail of its
 /// queue; the leaf returns `Pending` too, with no registration of its own needed.
@@ -72,19 +56,19 @@ impl Drop for Unit {
 /// Costs one thread-local access; allocates nothing.
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Unit> {
-    match poll::budget() {
-        None => Poll::Ready(Unit { limited: false }),
-        Some(0) => {
-            // CLAIM: [budget.self-wake]
-            poll::note_yield();
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        }
-        Some(left) => {
-            poll::replace_budget(Some(left - 1));
-            Poll::Ready(Unit { limited: true })
-        }
+    if is_spent() {
+        return ask_to_yield(cx);
     }
+    // CLAIM: [budget.lent] nothing is taken before `spend`.
+    Poll::Ready(Unit(()))
+}
+
+#[cold]
+fn ask_to_yield(cx: &mut Context<'_>) -> Poll<Unit> {
+    // CLAIM: [budget.self-wake]
+    poll::note_yield();
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// Consumes one unit without asking, for synchronous work that should count: the next leaf that

@@ -39,67 +39,113 @@ pub struct TaskStamp {
     pub polls: u32,
 }
 
-/// The fields of the record that one poll replaces and then restores, packed into 32 bytes: every
-/// poll copies them twice.
-#[derive(Clone, Copy)]
-struct Frame {
-    /// Zero: no task.
-    task: u64,
-    wait: Option<NonNull<WaitSlot>>,
-    polls: u32,
+/// The record, a cell a field: a leaf touches the one it needs, and a poll inside no other, which is
+/// nearly every one, has nothing to save.
+struct Record {
+    active: Cell<bool>,
+    yielded: Cell<bool>,
     /// [`UNLIMITED`], or at most [`BUDGET_UNITS`].
-    budget: u32,
-    shields: u32,
-    active: bool,
-    yielded: bool,
+    budget: Cell<u32>,
+    shields: Cell<u32>,
+    polls: Cell<u32>,
+    /// Zero: no task.
+    task: Cell<u64>,
+    wait: Cell<Option<NonNull<WaitSlot>>>,
 }
 
 const UNLIMITED: u32 = u32::MAX;
 
-const OUTSIDE: Frame = Frame {
-    task: 0,
-    wait: None,
-    polls: 0,
-    budget: UNLIMITED,
-    shields: 0,
-    active: false,
-    yielded: false,
-};
+/// What an outer poll's record said, while an inner one is under way.
+struct Saved {
+    yielded: bool,
+    budget: u32,
+    shields: u32,
+    polls: u32,
+    task: u64,
+    wait: Option<NonNull<WaitSlot>>,
+}
 
-impl Frame {
-    #[inline]
-    fn stamp(self) -> Option<TaskStamp> {
-        let (task, polls) = (self.task, self.polls);
-        (task != 0).then_some(TaskStamp { task, polls })
+impl Record {
+    const fn new() -> Self {
+        Self {
+            active: Cell::new(false),
+            yielded: Cell::new(false),
+            budget: Cell::new(UNLIMITED),
+            shields: Cell::new(0),
+            polls: Cell::new(0),
+            task: Cell::new(0),
+            wait: Cell::new(None),
+        }
     }
 
+    /// Begins a poll and hands out what has to be restored after it.
     #[inline]
-    fn budget(self) -> Option<u32> {
-        (self.budget != UNLIMITED).then_some(self.budget)
+    fn begin(&self, stamp: Option<TaskStamp>, wait: Option<NonNull<WaitSlot>>) -> Option<Saved> {
+        let outer = if self.active.get() {
+            Some(self.save())
+        } else {
+            None
+        };
+        self.active.set(true);
+        self.yielded.set(false);
+        self.budget.set(BUDGET_UNITS);
+        self.shields.set(0);
+        self.wait.set(wait);
+        if let Some(stamp) = stamp {
+            self.task.set(stamp.task);
+            self.polls.set(stamp.polls);
+        } else {
+            self.task.set(0);
+        }
+        outer
+    }
+
+    /// Ends a poll that was in no other.
+    #[inline]
+    fn clear(&self) {
+        self.active.set(false);
+        self.budget.set(UNLIMITED);
+        self.task.set(0);
+        self.wait.set(None);
+    }
+
+    #[cold]
+    fn save(&self) -> Saved {
+        Saved {
+            yielded: self.yielded.get(),
+            budget: self.budget.get(),
+            shields: self.shields.get(),
+            polls: self.polls.get(),
+            task: self.task.get(),
+            wait: self.wait.get(),
+        }
+    }
+
+    #[cold]
+    fn restore(&self, outer: &Saved) {
+        self.yielded.set(outer.yielded);
+        self.budget.set(outer.budget);
+        self.shields.set(outer.shields);
+        self.polls.set(outer.polls);
+        self.task.set(outer.task);
+        self.wait.set(outer.wait);
     }
 }
 
 thread_local! {
-    static FRAME: Cell<Frame> = const { Cell::new(OUTSIDE) };
+    static RECORD: Record = const { Record::new() };
     static TURN: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
-}
-
-fn update<R>(change: impl FnOnce(&mut Frame) -> R) -> R {
-    FRAME.with(|cell| {
-        let mut frame = cell.get();
-        let result = change(&mut frame);
-        cell.set(frame);
-        result
-    })
 }
 
 /// Brackets one poll. Restores the outer poll's record when dropped, on unwind too, and then takes
 /// back what revocable wait lists offered to the task before the poll and it did not take.
 #[must_use = "the poll lasts as long as the guard"]
 pub struct Polling<'a> {
-    outer: Frame,
-    /// The task, and the number of the last offer of a grant that was made before this poll.
-    offers: Option<(u64, u64)>,
+    /// `None`: there was none.
+    outer: Option<Saved>,
+    /// The task, zero for none, and the number of the last offer of a grant before this poll.
+    task: u64,
+    offers: u64,
     slot: PhantomData<&'a WaitSlot>,
     one_thread: PhantomData<*const ()>,
 }
@@ -122,20 +168,10 @@ impl<'a> Polling<'a> {
     /// Begins a poll of a task. Not public: a forgotten guard would leave the slot in the record.
     #[inline]
     pub(crate) fn begin(stamp: Option<TaskStamp>, wait: Option<&'a WaitSlot>) -> Self {
-        let inner = Frame {
-            task: stamp.map_or(0, |stamp| stamp.task),
-            wait: wait.map(NonNull::from),
-            polls: stamp.map_or(0, |stamp| stamp.polls),
-            budget: BUDGET_UNITS,
-            shields: 0,
-            active: true,
-            yielded: false,
-        };
-        let offers = stamp.map(|stamp| (stamp.task, revoke::last_offer()));
-        let outer = FRAME.with(|cell| cell.replace(inner));
         Self {
-            outer,
-            offers,
+            outer: RECORD.with(|record| record.begin(stamp, wait.map(NonNull::from))),
+            task: stamp.map_or(0, |stamp| stamp.task),
+            offers: revoke::last_offer(),
             slot: PhantomData,
             one_thread: PhantomData,
         }
@@ -145,7 +181,7 @@ impl<'a> Polling<'a> {
     #[inline]
     pub fn end(self) -> Left {
         Left {
-            yielded: FRAME.with(Cell::get).yielded,
+            yielded: RECORD.with(|record| record.yielded.get()),
         }
     }
 }
@@ -154,9 +190,12 @@ impl Drop for Polling<'_> {
     #[inline]
     fn drop(&mut self) {
         // CLAIM: [poll.nested] also when the poll unwinds.
-        FRAME.with(|cell| cell.set(self.outer));
-        if let Some((task, began)) = self.offers {
-            revoke::revoke_untaken(task, began);
+        RECORD.with(|record| match &self.outer {
+            None => record.clear(),
+            Some(outer) => record.restore(outer),
+        });
+        if self.task != 0 {
+            revoke::revoke_untaken(self.task, self.offers);
         }
     }
 }
@@ -165,29 +204,32 @@ impl Drop for Polling<'_> {
 #[inline]
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {
-    FRAME.with(Cell::get).stamp()
+    RECORD.with(|record| {
+        let (task, polls) = (record.task.get(), record.polls.get());
+        (task != 0).then_some(TaskStamp { task, polls })
+    })
 }
 
 /// Whether a poll of ours is under way on this thread: of a task, or of the root of a `block_on`.
 #[inline]
 #[must_use]
 pub fn is_active() -> bool {
-    FRAME.with(Cell::get).active
+    RECORD.with(|record| record.active.get())
 }
 
 /// Says that this poll is about to return `Pending` only to let others run: the task goes to the
 /// tail of its queue when its waker is called, instead of to the front.
 #[inline]
 pub fn note_yield() {
-    update(|frame| frame.yielded = true);
+    RECORD.with(|record| record.yielded.set(true));
 }
 
 /// Calls `look` with the wait slot of the task being polled.
 #[inline]
 pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
-    if let Some(slot) = FRAME.with(Cell::get).wait {
+    if let Some(slot) = RECORD.with(|record| record.wait.get()) {
         // SAFETY: [poll.slot-alive] the guard that put the slot here borrows it, and is alive
-        // while this frame is the current one.
+        // while this record is the current one.
         look(unsafe { slot.as_ref() });
     }
 }
@@ -195,37 +237,36 @@ pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
 /// What is left of this poll's budget; `None` is unlimited.
 #[inline]
 pub(crate) fn budget() -> Option<u32> {
-    FRAME.with(Cell::get).budget()
+    let budget = RECORD.with(|record| record.budget.get());
+    (budget != UNLIMITED).then_some(budget)
 }
 
 /// Replaces what is left of this poll's budget and returns what was left before.
 #[inline]
 pub(crate) fn replace_budget(budget: Option<u32>) -> Option<u32> {
-    update(|frame| {
-        let before = frame.budget();
-        frame.budget = budget.unwrap_or(UNLIMITED);
-        before
-    })
+    let before = self::budget();
+    RECORD.with(|record| record.budget.set(budget.unwrap_or(UNLIMITED)));
+    before
 }
 
 /// How many shields are open in this poll: a scope does not drop a child that has one.
 #[inline]
 #[must_use]
 pub fn shields() -> u32 {
-    FRAME.with(Cell::get).shields
+    RECORD.with(|record| record.shields.get())
 }
 
 /// Counts one shield as open at the end of this poll. Every poll begins with none: a shield whose
 /// future is still pending counts itself again each time.
 #[inline]
 pub fn open_shield() {
-    update(|frame| frame.shields = frame.shields.saturating_add(1));
+    RECORD.with(|record| record.shields.set(record.shields.get().saturating_add(1)));
 }
 
 /// Sets the number of open shields and returns what it was: a scope brackets the poll of a child.
 #[inline]
 pub fn replace_shields(shields: u32) -> u32 {
-    update(|frame| std::mem::replace(&mut frame.shields, shields))
+    RECORD.with(|record| record.shields.replace(shields))
 }
 
 /// Sets this thread's turn clock: a worker calls it once a turn with [`Turn::now`].

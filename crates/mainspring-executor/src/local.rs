@@ -116,7 +116,8 @@ impl LocalExecutor {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.hub.spawn_local(future)
+        // SAFETY: [hub.home] an executor stays on the thread that made it.
+        unsafe { self.hub.spawn_local(future) }
     }
 
     /// A handle that other threads spawn through, closures of futures that need not be `Send`.

@@ -44,7 +44,8 @@ where
     F::Output: 'static,
 {
     match Slot::look(&CURRENT) {
-        Some(hub) => Ok(hub.spawn_local(future)),
+        // SAFETY: [hub.home] an executor is current only where it runs, and it runs at home.
+        Some(hub) => Ok(unsafe { hub.spawn_local(future) }),
         None => Err(future),
     }
 }

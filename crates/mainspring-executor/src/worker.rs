@@ -64,18 +64,7 @@ impl Worker {
         poll::begin_turn(now);
         self.shared.take_in();
         let polls_max = self.pace.begin(now);
-        let mut polls = 0;
-        while polls < polls_max {
-            let Some(runnable) = self.shared.next() else {
-                break;
-            };
-            // What it came to, the task and its scheduler have dealt with.
-            let _ = runnable.run();
-            polls += 1;
-            if self.driver.peek() {
-                break;
-            }
-        }
+        let polls = self.shared.run(polls_max, || self.driver.peek());
         debug_assert!(
             polls <= polls_max,
             "worker.turn: {polls} polls in a turn of {polls_max}"

@@ -41,13 +41,13 @@ fn spent_budget_wakes_its_task_and_marks_a_yield() {
     assert!(polling.end().yielded);
 }
 
-// WITNESS: budget.refund
+// WITNESS: budget.lent
 #[test]
-fn unit_that_is_not_spent_comes_back() {
+fn unit_that_is_not_spent_costs_nothing() {
     let mut cx = Context::from_waker(Waker::noop());
     let _polling = Polling::begin(None, None);
     for _ in 0..10 * BUDGET_UNITS {
-        assert!(poll_proceed(&mut cx).is_ready(), "budget.refund");
+        assert!(poll_proceed(&mut cx).is_ready(), "budget.lent");
     }
 }
 

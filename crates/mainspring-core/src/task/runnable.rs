@@ -142,6 +142,17 @@ impl Runnable {
             header::schedule(self, WakeCause::Home);
             return Ran::SentHome;
         }
+        // SAFETY: [scheduler.home] this is its home, or it has none.
+        unsafe { self.run_at_home() }
+    }
+
+    /// As [`run`](Self::run), without asking where its home is: for the worker that knows.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the task's home, or the task is not a local one.
+    #[inline]
+    pub unsafe fn run_at_home(self) -> Ran {
         let task = self.into_ptr();
         // SAFETY: [task.alive] SCHEDULED, then RUNNING, is our reference.
         let header = unsafe { task.as_ref() };

@@ -1,10 +1,15 @@
 //! An executor as whoever spawns on it sees it: its shared part and a scheduler per lane.
+//!
+//! # Invariants
+//!
+//! - **hub.home** — a future that is not `Send` is spawned at home only: by the executor, which
+//!   does not leave its thread, or through what is current where it runs.
 
 use super::shared::{Admission, Cleanups, Shared, SharedRef};
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::{Lane, Launch};
 use mainspring_core::sync;
-use mainspring_core::task::{self, JoinHandle, Runnable, SchedulerRef};
+use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -34,14 +39,21 @@ impl Hub {
     }
 
     /// Makes a task of this executor, whose home the calling thread is.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is home.
     #[inline]
     #[track_caller]
-    pub(crate) fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    pub(crate) unsafe fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
     {
-        let (runnable, handle) = task::create_local(future, self.tasks.clone());
+        debug_assert!(self.shared.is_home(), "hub.home: spawned away from home");
+        // SAFETY: [hub.home] this thread is home, so nothing is moved.
+        let (runnable, handle) =
+            unsafe { task::create_local_unchecked(future, self.tasks.clone()) };
         self.launch(runnable, Lane::Tasks);
         handle
     }

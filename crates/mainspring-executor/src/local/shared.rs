@@ -25,7 +25,7 @@ use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::Lane;
 use mainspring_core::sync;
 use mainspring_core::task::{
-    Inbox, LocalSchedule, Pushed, Registry, RunQueue, Runnable, Schedule, TaskRef, WakeCause,
+    Inbox, LocalSchedule, Pushed, Ran, Registry, RunQueue, Runnable, Schedule, TaskRef, WakeCause,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -182,12 +182,27 @@ impl Shared {
         !(self.wakes.is_empty() && self.arrivals.is_empty() && self.cleanup_arrivals.is_empty())
     }
 
-    /// The task to be polled next.
+    /// Polls tasks, at most `polls_max` and until `stop` says so. Returns how many.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Runnable> {
-        self.lists
-            .with(|lists| lists.queue.borrow_mut().pop())
-            .flatten()
+    pub(crate) fn run(&self, polls_max: u32, stop: impl Fn() -> bool) -> u32 {
+        let run = self.lists.with(|lists| {
+            let mut polls = 0;
+            while polls < polls_max {
+                let Some(runnable) = lists.queue.borrow_mut().pop() else {
+                    break;
+                };
+                // SAFETY: [bound.home] this closure runs at home only, and what is in the queue is
+                // at home here or anywhere.
+                let ran = unsafe { runnable.run_at_home() };
+                debug_assert_ne!(ran, Ran::SentHome, "local.home-only: queued away from home");
+                polls += 1;
+                if stop() {
+                    break;
+                }
+            }
+            polls
+        });
+        run.unwrap_or(0)
     }
 
     /// Whether a step would find something to poll.

@@ -118,6 +118,7 @@ fn running_an_executor_inside_itself_is_refused_with_its_code() {
     assert!(text.starts_with("MS0002"), "{text}");
 }
 
+// WITNESS: hub.home
 #[test]
 fn two_executors_on_one_thread_keep_their_tasks_apart() {
     let (first, second) = (LocalExecutor::new(), LocalExecutor::new());
