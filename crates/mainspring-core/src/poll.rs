@@ -39,8 +39,8 @@ pub struct TaskStamp {
     pub polls: u32,
 }
 
-/// The record, a cell a field: a leaf touches the one it needs, and a poll inside no other, which is
-/// nearly every one, has nothing to save.
+/// The record, a cell a field: a leaf touches the one it needs, and a poll that is inside no other,
+/// which is nearly every one, has nothing to save.
 struct Record {
     active: Cell<bool>,
     yielded: Cell<bool>,
