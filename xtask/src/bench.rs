@@ -6,6 +6,7 @@
 
 use crate::context::Context;
 use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod chart;
@@ -24,6 +25,7 @@ cargo xtask bench [ROWS] [--reps N] [--passes N] [--only IMPL,IMPL]
   --reps N      rounds a row, at least 1; 5 by default, which is the least that is published
   --passes N    passes a round and implementation; 3 by default
   --only IMPL   these implementations alone (the named peer of a row always runs)
+  --program P   run the benchmark program P instead of building it
   --report      measure nothing, write the documents from what is under target/bench
 ";
 
@@ -34,6 +36,7 @@ struct Asked {
     only: Vec<String>,
     reps: u32,
     passes: u32,
+    program: Option<PathBuf>,
     report_only: bool,
 }
 
@@ -65,7 +68,10 @@ fn measure_and_report(asked: &Asked) -> Result<(), String> {
     let store = record::Store::open(&ctx)?;
     if !asked.report_only {
         let rows = rows::select(&asked.rows)?;
-        let program = rounds::build(&ctx)?;
+        let program = match &asked.program {
+            Some(program) => program.clone(),
+            None => rounds::build(&ctx)?,
+        };
         let pairs = rounds::pairs(&program)?;
         for row in rows {
             let machine = machine::describe(&ctx);
@@ -87,6 +93,7 @@ fn parse(args: &[String]) -> Result<Option<Asked>, String> {
         only: Vec::new(),
         reps: 5,
         passes: 3,
+        program: None,
         report_only: false,
     };
     let mut args = args.iter().map(String::as_str);
@@ -96,6 +103,7 @@ fn parse(args: &[String]) -> Result<Option<Asked>, String> {
             "--reps" => asked.reps = count(value()?)?,
             "--passes" => asked.passes = count(value()?)?,
             "--only" => asked.only.extend(value()?.split(',').map(String::from)),
+            "--program" => asked.program = Some(PathBuf::from(value()?)),
             "--report" => asked.report_only = true,
             "--help" | "-h" => return Ok(None),
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),

@@ -54,7 +54,7 @@ pub struct Job {
     pub buffer_bytes: usize,
 }
 
-/// A server: takes the listener, never returns.
+/// A server: takes the listener, announces it, never returns.
 pub type Server = fn(TcpListener, Job);
 
 /// Who serves what. A new server is a function and a line.
@@ -96,7 +96,7 @@ pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The server's side: pins itself, prints its port, serves until it is killed.
+/// The server's side: pins itself, binds, serves until it is killed.
 pub fn serve(kind: &str, name: &str, size: usize) -> ExitCode {
     let kind = if kind == Kind::Http.name() {
         Kind::Http
@@ -114,7 +114,6 @@ pub fn serve(kind: &str, name: &str, size: usize) -> ExitCode {
     sys::raise_descriptor_limit();
     sys::pin_process(0);
     let listener = listen().expect("a listener");
-    println!("{}", listener.local_addr().expect("an address").port());
     server(
         listener,
         Job {
@@ -123,6 +122,11 @@ pub fn serve(kind: &str, name: &str, size: usize) -> ExitCode {
         },
     );
     ExitCode::SUCCESS
+}
+
+/// Tells the generator where to connect: each server calls it when its listener listens.
+fn announce(address: SocketAddr) {
+    println!("{}", address.port());
 }
 
 /// A listener whose connections inherit that nothing is held back.

@@ -25,6 +25,7 @@ fn options_are_read_and_unknown_ones_refused() {
             only: words("tokio floor"),
             reps: 7,
             passes: 3,
+            program: None,
             report_only: false,
         })
     );

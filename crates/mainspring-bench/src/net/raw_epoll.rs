@@ -15,6 +15,7 @@ struct Connection {
 }
 
 pub fn serve(listener: TcpListener, job: Job) {
+    super::announce(listener.local_addr().expect("an address"));
     listener.set_nonblocking(true).expect("a mode");
     // SAFETY: no pointers.
     let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };

@@ -4,10 +4,11 @@ use compio::BufResult;
 use compio::io::{AsyncRead, AsyncWriteExt};
 use compio::net::{TcpListener, TcpStream};
 
-use crate::net::Job;
+use crate::net::{Job, announce};
 use crate::peers::compio::Compio;
 
 pub fn serve(listener: std::net::TcpListener, job: Job) {
+    announce(listener.local_addr().expect("an address"));
     Compio::runtime().block_on(async {
         let listener = TcpListener::from_std(listener).expect("a listener");
         loop {

@@ -4,7 +4,7 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use glommio::net::{TcpListener, TcpStream};
 use glommio::{LocalExecutorBuilder, Placement};
 
-use crate::net::Job;
+use crate::net::{Job, announce};
 
 pub fn serve(listener: std::net::TcpListener, job: Job) {
     let builder = LocalExecutorBuilder::new(Placement::Unbound).ring_depth(4_096);
@@ -12,6 +12,7 @@ pub fn serve(listener: std::net::TcpListener, job: Job) {
         let address = listener.local_addr().expect("an address");
         drop(listener);
         let listener = TcpListener::bind(address).expect("a listener");
+        announce(address);
         loop {
             let stream = listener.accept().await.expect("a connection");
             stream.set_nodelay(true).expect("an option");

@@ -11,9 +11,10 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::net::Job;
+use crate::net::{Job, announce};
 
 pub fn serve(listener: std::net::TcpListener, _job: Job) {
+    announce(listener.local_addr().expect("an address"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

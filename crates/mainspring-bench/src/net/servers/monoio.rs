@@ -3,9 +3,10 @@
 use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
 use monoio::net::{TcpListener, TcpStream};
 
-use crate::net::{HELLO, Job, Kind};
+use crate::net::{HELLO, Job, Kind, announce};
 
 pub fn serve(listener: std::net::TcpListener, job: Job) {
+    announce(listener.local_addr().expect("an address"));
     let builder = monoio::RuntimeBuilder::<monoio::IoUringDriver>::new();
     builder
         .with_entries(8_192)

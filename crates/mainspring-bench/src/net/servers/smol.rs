@@ -4,9 +4,10 @@ use async_executor::LocalExecutor;
 use async_net::{TcpListener, TcpStream};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
-use crate::net::Job;
+use crate::net::{Job, announce};
 
 pub fn serve(listener: std::net::TcpListener, job: Job) {
+    announce(listener.local_addr().expect("an address"));
     let executor = LocalExecutor::new().leak();
     async_io::block_on(executor.run(async {
         let listener = async_io::Async::new(listener).expect("a listener");

@@ -3,9 +3,10 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::net::Job;
+use crate::net::{Job, announce};
 
 pub fn serve(listener: std::net::TcpListener, job: Job) {
+    announce(listener.local_addr().expect("an address"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
