@@ -98,6 +98,29 @@ fn waker_that_comes_back_on_clone_wake_and_drop_finds_the_lock_free() {
     assert!(calls.load(Relaxed) >= 10, "{calls:?}");
 }
 
+// WITNESS: wait-list.outside
+#[test]
+fn waker_left_in_a_waiter_that_takes_an_offer_over_is_dropped_without_the_lock() {
+    let list = Shared::default();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let waker = {
+        let (list, drops) = (Arc::clone(&list), Arc::clone(&drops));
+        Script::waker(move |what| {
+            list.with(|_| ());
+            drops.fetch_add(usize::from(what == "drop"), Relaxed);
+        })
+    };
+    let stamp = TaskStamp { task: 1, polls: 0 };
+    let _polling = Polling::begin(Some(stamp), None);
+    let mut unpolled: Boxed = Box::pin(Notified::new(Arc::clone(&list)));
+    assert!(poll(unpolled.as_mut(), Waker::noop()).is_pending());
+    let mut driven: Boxed = Box::pin(Notified::new(Arc::clone(&list)));
+    assert!(poll(driven.as_mut(), &waker).is_pending());
+    notify(&list, From::Oldest);
+    assert!(poll(driven.as_mut(), &waker).is_ready());
+    assert_eq!(drops.load(Relaxed), 1);
+}
+
 // WITNESS: wait-list.outside, wait-list.hand-on
 #[test]
 fn waker_that_drops_its_own_waiter_hands_on() {
