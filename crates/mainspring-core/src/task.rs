@@ -113,9 +113,10 @@
 //!
 //! # When the executor is gone
 //!
-//! An executor ends its tasks before it goes: it closes its registry and its queue under their
-//! locks, aborts what is listed, and runs what is queued until nothing is. Then every task is
-//! complete and no waker leads to a runnable. What remains:
+//! An executor ends its tasks before it goes: it closes its registry, aborts what is listed, and
+//! runs what is queued until every task it had listed is finished. An empty queue is not enough: a
+//! waker on another thread may have made a runnable and not queued it yet. Only then it closes its
+//! queue: every task is complete, and no waker leads to a runnable. What remains:
 //!
 //! - a spawn that comes too late gets its runnable back and drops it: the task is cancelled at
 //!   once, on the spawner's thread, and its handle says so;

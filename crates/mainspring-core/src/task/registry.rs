@@ -14,7 +14,7 @@ use std::ops::Deref;
 ///
 /// A shutdown closes the registry under the same lock under which it inserts, so that no task slips
 /// in later, then [pops](Self::pop) one after another, aborts it outside the lock, and runs what is
-/// queued until nothing is left.
+/// queued until each of them is finished.
 ///
 /// [`Schedule::retire`]: super::Schedule::retire
 #[derive(Default)]

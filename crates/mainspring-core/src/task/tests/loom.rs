@@ -228,6 +228,22 @@ fn registered_handle_dropped_while_the_task_completes() {
     });
 }
 
+// Nobody else holds the task, so the worker may be the one who frees it: after the handle has taken
+// its waker out of it.
+// WITNESS: task.free, task.joiner-slot, task.alive
+#[test]
+fn registered_handle_dropped_while_the_task_is_freed() {
+    model(|| {
+        let queue = Queue::new();
+        let mut join = spawn(&queue, async {});
+        assert!(poll_once(&mut join).is_pending());
+        let runnable = queue.pop().unwrap();
+        let worker = thread::spawn(move || runnable.run());
+        drop(join);
+        assert_eq!(worker.join().unwrap(), Ran::Complete);
+    });
+}
+
 // WITNESS: task.output-once, task.free, task.alive
 #[test]
 fn handle_dropped_while_the_task_completes() {

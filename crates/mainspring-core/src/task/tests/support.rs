@@ -2,7 +2,7 @@
 
 use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::sync::cell::UnsafeCell;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, thread};
 use crate::task::{
     self, JoinHandle, Ran, Registry, RunQueue, Runnable, Schedule, SchedulerRef, TaskRef, WakeCause,
 };
@@ -106,15 +106,20 @@ impl Queue {
         self.inner.lock().closed = true;
     }
 
-    /// What an executor does when it ends: refuses newcomers, aborts all, and runs what is queued
-    /// until nothing is left.
+    /// What an executor does when it ends: aborts all, runs what is queued until all have ended,
+    /// and refuses newcomers. An empty queue is not enough: a waker may have made a task's runnable
+    /// and not queued it yet.
     pub(crate) fn shut_down(&self) {
         loop {
             let listed = self.inner.lock().registry.pop();
             let Some(task) = listed else { break };
             task.abort();
+            while !task.is_finished() {
+                if self.run_all().is_empty() {
+                    thread::yield_now();
+                }
+            }
         }
-        self.run_all();
         self.refuse();
     }
 }
