@@ -9,9 +9,11 @@ fn value_is_popped_once_and_whole() {
         let queue = Arc::new(SegQueue::new());
         let theirs = Arc::clone(&queue);
         // loom's own `Arc` inside: its drop is what a torn or doubled value would break.
-        let pushing = thread::spawn(move || theirs.push(Arc::new(7)));
-        let early = queue.pop();
-        pushing.join().unwrap();
+        // The popping side, which only loads while the queue is empty, is the spawned thread: with the
+        // roles the other way round, loom forgets its loads and tries one execution.
+        let popping = thread::spawn(move || theirs.pop());
+        queue.push(Arc::new(7));
+        let early = popping.join().unwrap();
         let late = queue.pop();
         assert_eq!(early.or(late).as_deref(), Some(&7));
         assert!(queue.is_empty());

@@ -1,4 +1,8 @@
 //! The owner against the timers, with the fallback as the timers.
+//!
+//! Where one side only loads and the other loads before it exchanges, the side that only loads is the
+//! spawned thread: loom remembers one access of an atomic, so that a thread's own load hides the
+//! other's from its exchange, and with the roles the other way round one execution is all it tries.
 
 use crate::park::Parker;
 use crate::time::fallback::tests::model::{fire, named, shut_down};
@@ -30,12 +34,14 @@ fn owner_that_sees_fired_may_use_the_entry_elsewhere() {
     loom::model(|| {
         let ((shard, name), (_, other)) = (named(), named());
         let mut entry = armed(name, 5, Waker::noop());
-        let firing = thread::spawn(move || fire(shard, Nanos(5)));
-        if entry.as_mut().poll(Waker::noop()) == Phase::Fired {
-            // No lock in common with the one that fired.
-            arm(entry.as_mut(), other, 9, Waker::noop());
-        }
-        firing.join().unwrap();
+        let owner = thread::spawn(move || {
+            if entry.as_mut().poll(Waker::noop()) == Phase::Fired {
+                // No lock in common with the one that fired.
+                arm(entry.as_mut(), other, 9, Waker::noop());
+            }
+        });
+        fire(shard, Nanos(5));
+        owner.join().unwrap();
     });
 }
 
@@ -45,11 +51,13 @@ fn owner_that_sees_eviction_may_use_the_entry_elsewhere() {
     loom::model(|| {
         let ((shard, name), (_, other)) = (named(), named());
         let mut entry = armed(name, 5, Waker::noop());
-        let ending = thread::spawn(move || shut_down(shard));
-        if entry.as_mut().poll(Waker::noop()) == Phase::Idle {
-            arm(entry.as_mut(), other, 9, Waker::noop());
-        }
-        ending.join().unwrap();
+        let owner = thread::spawn(move || {
+            if entry.as_mut().poll(Waker::noop()) == Phase::Idle {
+                arm(entry.as_mut(), other, 9, Waker::noop());
+            }
+        });
+        shut_down(shard);
+        owner.join().unwrap();
     });
 }
 
