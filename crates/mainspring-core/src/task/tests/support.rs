@@ -106,16 +106,22 @@ impl Queue {
         self.inner.lock().closed = true;
     }
 
-    /// What an executor does when it ends: refuses newcomers, aborts all, and runs what is queued
-    /// until nothing is left.
+    /// What an executor does when it ends: aborts all that is listed, runs what is queued until
+    /// nothing is left, and refuses. A wake or a spawn may slip in before the door is shut, so what
+    /// stands inside is ended once more behind it; a wake that comes later drops its runnable.
     pub(crate) fn shut_down(&self) {
+        self.end_listed();
+        self.refuse();
+        self.end_listed();
+    }
+
+    fn end_listed(&self) {
         loop {
             let listed = self.inner.lock().registry.pop();
             let Some(task) = listed else { break };
             task.abort();
         }
         self.run_all();
-        self.refuse();
     }
 }
 
