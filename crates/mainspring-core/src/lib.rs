@@ -34,6 +34,7 @@ pub mod list;
 pub mod load;
 pub mod microtask;
 pub mod park;
+mod payload;
 pub mod poll;
 pub mod random;
 pub mod readiness;

@@ -113,10 +113,13 @@
 //!
 //! # When the executor is gone
 //!
-//! An executor ends its tasks before it goes: it closes its registry, aborts what is listed, and
-//! runs what is queued until every task it had listed is finished. An empty queue is not enough: a
-//! waker on another thread may have made a runnable and not queued it yet. Only then it closes its
-//! queue: every task is complete, and no waker leads to a runnable. What remains:
+//! An executor ends its tasks before it goes: it closes its registry under its lock, aborts what is
+//! listed, and runs what is queued. An empty queue is not the end: a waker may have scheduled a
+//! task and not have pushed its runnable yet, and one that is pushed after the last look keeps its
+//! task, and the scheduler with it, for ever. So the executor goes on until its registry is empty;
+//! or, if any thread may drop its futures, it closes the queue under the lock of the pushes and
+//! looks once more, and a push that comes later drops its runnable. Then every task is complete and
+//! no waker leads to a runnable. What remains:
 //!
 //! - a spawn that comes too late gets its runnable back and drops it: the task is cancelled at
 //!   once, on the spawner's thread, and its handle says so;

@@ -1,3 +1,4 @@
 //! What the tests of several modules share.
 
+pub(crate) mod kept;
 pub(crate) mod recorder;

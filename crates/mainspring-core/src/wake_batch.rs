@@ -11,9 +11,9 @@
 //! A `Vec`: it allocates under the caller's lock. A thousand waiters are woken in rounds instead,
 //! with the lock released in between.
 
-use std::any::Any;
+use crate::payload::{Payload, discard};
 use std::fmt;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::panic::{self, AssertUnwindSafe};
 use std::task::Waker;
 use std::thread;
@@ -123,7 +123,7 @@ impl WakeBatch {
     }
 
     /// Wakes all of them and returns the first panic.
-    fn wake_all_caught(&mut self) -> Option<Box<dyn Any + Send>> {
+    fn wake_all_caught(&mut self) -> Option<Payload> {
         let mut first = None;
         while !self.is_empty() {
             // One landing pad for the whole row: a second one is needed only after a panic.
@@ -136,8 +136,7 @@ impl WakeBatch {
                 if first.is_none() {
                     first = Some(payload);
                 } else {
-                    // Dropping a payload is foreign code too and could panic again.
-                    mem::forget(payload);
+                    discard(payload);
                 }
             }
         }
@@ -176,7 +175,7 @@ impl Drop for WakeBatch {
         if let Some(payload) = self.wake_all_caught() {
             if thread::panicking() {
                 // A second unwind would abort the process.
-                mem::forget(payload);
+                discard(payload);
             } else {
                 panic::resume_unwind(payload);
             }

@@ -63,8 +63,10 @@ fn most_pieces(entries: usize) -> usize {
 pub(crate) fn wake(mut batch: WakeBatch) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| batch.wake_all())) {
         // The panic has been reported by its hook. Its payload may panic in its own drop, and the
-        // worker serves others.
-        std::mem::forget(payload);
+        // worker serves others; what that carries is forgotten, or this would have no end.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(another);
+        }
     }
     debug_assert!(batch.is_empty(), "turn.quiet: a waker was not called");
 }

@@ -12,6 +12,7 @@
 use super::job::{self, Job};
 use super::{Blocking, BlockingError, BlockingTask, lane, ungrouped};
 use crate::context::{Entered, Slot};
+use crate::payload::absorb;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::AtomicU64;
 use crate::sync::{Arc, Mutex};
@@ -343,7 +344,7 @@ impl Drop for Ticket {
                 debug_assert!(pushed.is_ok(), "group.told: a waker came back");
             }
             // A waker that panics keeps nobody else from being woken.
-            job::contain(|| batch.wake_all());
+            absorb(|| batch.wake_all());
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::group::Ticket;
 use super::{Blocking, BlockingError};
 use crate::handshake::completion::{Completer, Completion, completion};
+use crate::payload::absorb;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,23 +33,15 @@ impl Job {
         self.0.work();
     }
 
-    /// The second half: hands over the result. It counts nowhere any more when its waiter learns.
+    /// The second half: hands over the result. Wakers, and drops of closures and of results that
+    /// nobody waits for, must not unwind into the pool's code. It counts nowhere any more when its waiter learns.
     pub(super) fn finish(self) {
-        contain(|| self.0.finish());
+        absorb(|| self.0.finish());
     }
 
     /// Hands over an error instead of running it.
     pub(super) fn fail(self, error: BlockingError) {
-        contain(|| self.0.fail(error));
-    }
-}
-
-/// What runs the user's code must not unwind into the pool's: wakers, and drops of closures and of
-/// results that nobody waits for.
-pub(super) fn contain(run: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-        // Reported by the panic's own hook; its drop may panic again.
-        std::mem::forget(payload);
+        absorb(|| self.0.fail(error));
     }
 }
 

@@ -56,6 +56,12 @@ pub mod cell {
             self.0.with_mut(f)
         }
     }
+
+    impl<T: Default> Default for UnsafeCell<T> {
+        fn default() -> Self {
+            Self::new(T::default())
+        }
+    }
 }
 
 /// loom's mutex, without poisoning.
@@ -90,6 +96,12 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok()
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
     }
 }
 
@@ -131,6 +143,12 @@ impl Condvar {
     #[track_caller]
     pub fn notify_all(&self) {
         self.0.notify_all();
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

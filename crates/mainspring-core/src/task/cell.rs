@@ -2,8 +2,8 @@
 
 use super::header::{Header, TaskPtr};
 use super::schedule::SchedulerRef;
-use super::unobserved::{contain, forget_panics};
-use super::vtable::{Payload, Progress, Vtable};
+use super::vtable::{Progress, Vtable};
+use crate::payload::{Payload, absorb, contain, discard};
 use crate::sync::alloc::{Layout, alloc, handle_alloc_error};
 use crate::sync::cell::UnsafeCell;
 use std::future::Future;
@@ -95,7 +95,8 @@ unsafe fn poll<F: Future>(task: TaskPtr, cx: &mut Context<'_>) -> Progress {
             Err(payload) => {
                 // A second panic, of the destructor, says less than the first.
                 // SAFETY: [task.future-once] as above.
-                forget_panics(unsafe { contain_drop(place) });
+                let second = unsafe { contain_drop(place) };
+                second.into_iter().for_each(discard);
                 // SAFETY: [task.future-once] the future is gone.
                 unsafe { write_panic(place, payload) };
                 Progress::Panic
@@ -116,7 +117,7 @@ unsafe fn replace<F: Future>(place: *mut Place<F>, output: F::Output) -> Progres
     // SAFETY: [task.future-once] the caller's contract.
     if let Some(payload) = unsafe { contain_drop(place) } {
         // The program failed, and that is not to be hidden behind a value.
-        forget_panics(contain(|| drop(output)));
+        absorb(|| drop(output));
         // SAFETY: [task.future-once] the future is gone.
         unsafe { write_panic(place, payload) };
         return Progress::Panic;

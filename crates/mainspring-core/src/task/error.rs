@@ -2,7 +2,7 @@
 
 use super::TaskId;
 use super::unobserved::message;
-use super::vtable::Payload;
+use crate::payload::Payload;
 use std::any::Any;
 use std::fmt;
 use std::panic::Location;

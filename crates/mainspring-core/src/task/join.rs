@@ -3,10 +3,10 @@
 use super::error::JoinError;
 use super::header::{self, Header, TaskPtr};
 use super::runnable::discard;
-use super::unobserved::{contain, forget_panics};
 use super::verdict::{OnDetach, OnJoin, OnRelease, Outcome};
 use super::{AbortHandle, TaskId, TaskRef};
 use crate::budget;
+use crate::payload::absorb;
 use crate::wait::{self, WaitKind};
 use std::fmt;
 use std::future::Future;
@@ -217,7 +217,7 @@ impl<T> Drop for JoinHandle<T> {
                 OnDetach::Registered => {
                     if let Ok(waker) = self.withdraw() {
                         // A panicking waker must not keep the handle's reference from going.
-                        forget_panics(contain(|| drop(waker)));
+                        absorb(|| drop(waker));
                     }
                 }
                 OnDetach::Complete(outcome) => {

@@ -3,10 +3,11 @@
 use super::header::{self, Header, TaskPtr};
 use super::reference::TaskRef;
 use super::schedule::SchedulerRef;
-use super::unobserved::{contain, forget_panics, report_leak, report_panic};
+use super::unobserved::{report_leak, report_panic};
 use super::verdict::{OnBegin, OnComplete, OnEnd, OnRelease, OnRoute, Outcome};
 use super::vtable::Progress;
 use super::{TaskId, WakeCause, waker};
+use crate::payload::absorb;
 use crate::poll::{Polling, TaskStamp};
 use crate::trace;
 use std::fmt;
@@ -314,7 +315,7 @@ unsafe fn finish(task: TaskPtr, mut outcome: Outcome) {
 #[inline]
 fn release_scheduler(scheduler: Option<SchedulerRef>) {
     if let Some(counted) = scheduler.and_then(SchedulerRef::return_to_purse) {
-        forget_panics(contain(|| drop(counted)));
+        absorb(|| drop(counted));
     }
 }
 
@@ -333,7 +334,7 @@ unsafe fn wake_joiner(task: TaskPtr) {
         unsafe { header::free(task) };
     }
     // After the release: waking may take long, or panic.
-    forget_panics(contain(|| joiner.wake()));
+    absorb(|| joiner.wake());
 }
 
 /// Drops a result that nobody will take.

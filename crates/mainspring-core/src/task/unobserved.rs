@@ -2,12 +2,12 @@
 
 use super::TaskId;
 use super::header::Header;
-use super::vtable::Payload;
+use crate::payload::{Payload, absorb, discard};
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicU64, RwLock};
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::PoisonError;
 
@@ -90,7 +90,7 @@ pub fn leaked() -> u64 {
 #[cold]
 pub(crate) fn report_panic(header: &Header, payload: Payload) {
     report(header, Unobserved::Panic(&*payload));
-    forget_panics(contain(|| drop(payload)));
+    discard(payload);
 }
 
 /// Counts and reports a leak.
@@ -107,25 +107,8 @@ fn report(header: &Header, what: Unobserved<'_>) {
         what,
     };
     let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
-    forget_panics(contain(|| match hook {
+    absorb(|| match hook {
         Some(hook) => hook(&failure),
         None => eprintln!("{failure}"),
-    }));
-}
-
-/// Runs code of the user's that must not unwind through ours; `Some` if it panicked.
-#[inline]
-pub(crate) fn contain(run: impl FnOnce()) -> Option<Payload> {
-    catch_unwind(AssertUnwindSafe(run)).err()
-}
-
-/// Drops the payload of a panic that was reported already, or that says less than another.
-pub(crate) fn forget_panics(payload: Option<Payload>) {
-    // A payload's destructor may panic with another payload; that one is forgotten, or this would
-    // have no end.
-    if let Some(payload) = payload {
-        if let Some(another) = contain(|| drop(payload)) {
-            std::mem::forget(another);
-        }
-    }
+    });
 }

@@ -2,12 +2,9 @@
 //! home.
 
 use super::header::TaskPtr;
+use crate::payload::Payload;
 use crate::sync::alloc::Layout;
-use std::any::Any;
 use std::task::Context;
-
-/// The payload of a caught panic.
-pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// What one call of [`Vtable::poll`] came to. None of them leaves the future half dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -104,7 +104,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Nanos {
-        Nanos::from_instant(Instant::now())
+        SCALE.read()
     }
 }
 
@@ -131,9 +131,37 @@ impl Clock for TurnClock {
 /// taken shortly before the first reading keep their order.
 const ORIGIN: Nanos = Nanos(1_000_000_000);
 
-fn origin() -> Instant {
-    static FIRST: OnceLock<Instant> = OnceLock::new();
-    *FIRST.get_or_init(Instant::now)
+/// The process-wide scale.
+static SCALE: Scale = Scale::new();
+
+/// Moments counted from an origin, which the first use sets.
+struct Scale(OnceLock<Instant>);
+
+impl Scale {
+    const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    #[inline]
+    fn origin(&self) -> Instant {
+        *self.0.get_or_init(Instant::now)
+    }
+
+    /// Reads the operating system's clock; never before the origin.
+    #[inline]
+    fn read(&self) -> Nanos {
+        // In this order: an instant taken first would lie before an origin that it sets.
+        let origin = self.origin();
+        moment(origin, Instant::now())
+    }
+}
+
+#[inline]
+fn moment(origin: Instant, instant: Instant) -> Nanos {
+    match instant.checked_duration_since(origin) {
+        Some(later) => ORIGIN.saturating_add(later),
+        None => ORIGIN.saturating_sub(origin.saturating_duration_since(instant)),
+    }
 }
 
 impl Nanos {
@@ -142,11 +170,7 @@ impl Nanos {
     #[inline]
     #[must_use]
     pub fn from_instant(instant: Instant) -> Self {
-        let origin = origin();
-        match instant.checked_duration_since(origin) {
-            Some(later) => ORIGIN.saturating_add(later),
-            None => ORIGIN.saturating_sub(origin.saturating_duration_since(instant)),
-        }
+        moment(SCALE.origin(), instant)
     }
 
     /// The same moment as an instant; `None` where the platform's instant cannot express it, which
@@ -154,9 +178,9 @@ impl Nanos {
     #[must_use]
     pub fn to_instant(self) -> Option<Instant> {
         if self >= ORIGIN {
-            origin().checked_add(self.since(ORIGIN))
+            SCALE.origin().checked_add(self.since(ORIGIN))
         } else {
-            origin().checked_sub(ORIGIN.since(self))
+            SCALE.origin().checked_sub(ORIGIN.since(self))
         }
     }
 }

@@ -12,8 +12,8 @@
 //!   falling asleep are one critical section with what is armed.
 //! - **fallback.served** — an entry is accepted only while there is a thread: if it cannot be
 //!   started, registration is refused, and the next one tries again.
-//! - **fallback.bounded** — the lock is held for at most one [`WakeBatch`] of fired entries at
-//!   a time.
+//! - **fallback.bounded** — the lock is held for at most one [`WakeBatch`](crate::WakeBatch) of
+//!   fired entries at a time.
 //!
 //! Wakers are called and dropped with the lock free.
 //!
@@ -28,18 +28,20 @@ mod process;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub(super) use self::process::timers;
 
+// What its thread does; without a process only the models do it.
+#[cfg(any(test, not(all(mainspring_loom, feature = "loom"))))]
+mod turn;
+
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod none;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 pub(super) use self::none::timers;
 
-use super::{EntryRef, Nanos, OnDeregister, OnFire, OnRegister, OnReset, OnRewake, Timers};
+use super::{EntryRef, Nanos, OnDeregister, OnRegister, OnReset, OnRewake, Timers};
 use crate::driver::Until;
 use crate::heap::{Handle, Heap};
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::wake_batch::WakeBatch;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 /// One thread's timers; in the process there is one of it.
@@ -89,27 +91,6 @@ impl State {
         // SAFETY: [entry.linked] called under the lock for an armed entry, in which `link` kept it.
         unsafe { entry.kept() }
     }
-
-    /// Takes the wakers of at most a batch of entries that are due.
-    fn fire_due(&mut self, now: Nanos, due: &mut WakeBatch) {
-        while due.has_room() {
-            let Some((_, entry)) = self.armed.pop_due(now) else {
-                return;
-            };
-            // SAFETY: [entry.linked] it was linked, hence armed; it is unlinked now, and not
-            // touched again once it has fired.
-            match unsafe { entry.fire(now) } {
-                OnFire::Fired(waker) => {
-                    let pushed = due.push(waker);
-                    debug_assert!(pushed.is_ok(), "fallback.bounded: no room");
-                }
-                OnFire::Later(deadline) => {
-                    let owes = self.link(entry, deadline);
-                    debug_assert_eq!(owes, Owes::Nothing, "fallback.earliest: fires asleep");
-                }
-            }
-        }
-    }
 }
 
 impl Fallback {
@@ -125,29 +106,6 @@ impl Fallback {
         }
     }
 
-    /// One turn of the thread: wakes some of those that are due, or sleeps once. Returns how many
-    /// it woke.
-    fn turn(&self, now: impl Fn() -> Nanos, due: &mut WakeBatch) -> usize {
-        let mut state = self.state.lock();
-        state.fire_due(now(), due);
-        if due.is_empty() {
-            self.sleep(state, now);
-            return 0;
-        }
-        drop(state);
-        wake(due)
-    }
-
-    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, now: impl Fn() -> Nanos) {
-        let until = Until::Forever.cap(state.armed.peek().map(|(deadline, _)| deadline));
-        state.sleeps = until;
-        let mut state = match until.limit(now) {
-            None => self.earlier.wait(state),
-            Some(limit) => self.earlier.wait_timeout(state, limit).0,
-        };
-        state.sleeps = Until::Now;
-    }
-
     /// Releases the lock and pays what is owed.
     fn settle(&self, state: MutexGuard<'_, State>, owes: Owes) {
         drop(state);
@@ -155,17 +113,6 @@ impl Fallback {
             self.earlier.notify_one();
         }
     }
-}
-
-/// Wakes all, whatever one of them does.
-fn wake(due: &mut WakeBatch) -> usize {
-    let woken = due.len();
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.wake_all())) {
-        // The panic has been reported by its hook. Its payload may panic in its own drop, and this
-        // thread serves others.
-        std::mem::forget(payload);
-    }
-    woken
 }
 
 // SAFETY: [entry.linked] entries are reached only through `armed`, under the lock; each is removed

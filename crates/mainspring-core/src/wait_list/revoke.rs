@@ -11,13 +11,13 @@
 //! touches the table.
 
 use super::entry::{Entry, Held};
-use super::section::{Section, discard};
+use super::section::Section;
 use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
+use crate::payload::absorb;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
 
@@ -117,8 +117,7 @@ impl Table {
             drop(shard);
             // The poll that ends here is not to blame for a stranger's waker that panics: the panic
             // hook has spoken, and whoever polls goes on.
-            let woken = panic::catch_unwind(AssertUnwindSafe(|| batch.wake_all()));
-            woken.unwrap_or_else(discard);
+            absorb(|| batch.wake_all());
             if is_done {
                 return;
             }

@@ -6,8 +6,8 @@ use super::queue::Queue;
 use super::{From, Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Sentinel};
+use crate::payload::{Payload, discard};
 use crate::sync::MutexGuard;
-use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::thread;
@@ -182,7 +182,7 @@ impl<K: Kind> Drop for Section<'_, K> {
     }
 }
 
-fn keep_first(first: &mut Option<Box<dyn Any + Send>>, result: thread::Result<()>) {
+fn keep_first(first: &mut Option<Payload>, result: thread::Result<()>) {
     if let Err(payload) = result {
         if first.is_none() {
             *first = Some(payload);
@@ -190,12 +190,6 @@ fn keep_first(first: &mut Option<Box<dyn Any + Send>>, result: thread::Result<()
             discard(payload);
         }
     }
-}
-
-/// Drops what a panic carried. That is foreign code, and may panic again: then it is left alone.
-pub(super) fn discard(payload: Box<dyn Any + Send>) {
-    let dropped = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
-    std::mem::forget(dropped);
 }
 
 /// Releases a batch of those under the sentinel and collects their wakers.

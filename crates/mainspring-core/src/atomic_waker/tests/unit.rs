@@ -1,4 +1,5 @@
 use crate::AtomicWaker;
+use crate::tests::kept::keep;
 use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -94,7 +95,7 @@ fn drop_that_panics_leaves_the_new_waker_registered() {
     assert!(catch_unwind(AssertUnwindSafe(|| place.register(recorder.waker()))).is_err());
     place.wake();
     assert_eq!(recorder.wakes(), 1, "atomic-waker.whole");
-    std::mem::forget(broken);
+    keep(broken);
 }
 
 // WITNESS: atomic-waker.whole

@@ -1,4 +1,5 @@
 use crate::handshake::{Handshake, OnCancel, OnComplete, OnPoll};
+use crate::tests::kept::keep;
 use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -139,7 +140,7 @@ fn replaced_waker_whose_drop_panics_leaves_the_new_one_parked() {
         panic!("handshake.whole: nobody is parked");
     };
     assert!(waker.will_wake(recorder.waker()));
-    std::mem::forget(broken);
+    keep(broken);
 }
 
 /// A cell, and the value that a waker's clone completes it with.
@@ -169,7 +170,7 @@ fn overtaken_by_the_completion_the_value_outlives_a_waker_whose_drop_panics() {
     }
     .waker();
     assert!(catch_unwind(AssertUnwindSafe(|| cell.poll(&broken))).is_err());
-    std::mem::forget(broken);
+    keep(broken);
     assert_eq!(
         Rc::strong_count(&value),
         2,

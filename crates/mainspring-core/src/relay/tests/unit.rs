@@ -1,4 +1,5 @@
 use crate::relay::{OnComplete, OnEnd, OnRearm, OnTake, Rejected, Relay, pair};
+use crate::tests::kept::keep;
 use crate::tests::recorder::{Hooks, Recorder};
 use std::cell::Cell;
 use std::future::Future;
@@ -227,7 +228,7 @@ fn wakers_that_panic_leave_the_relay_whole() {
     assert_eq!(producer.complete(1), Ok(()));
     assert_eq!(recorder.wakes(), 1, "relay.waker: not the latest");
     assert_eq!(consumer.try_take(), Some(1));
-    std::mem::forget(drops);
+    keep(drops);
 }
 
 // WITNESS: relay.publish, relay.room, relay.park

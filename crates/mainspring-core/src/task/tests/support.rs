@@ -2,7 +2,7 @@
 
 use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::sync::cell::UnsafeCell;
-use crate::sync::{Arc, Mutex, thread};
+use crate::sync::{Arc, Mutex};
 use crate::task::{
     self, JoinHandle, Ran, Registry, RunQueue, Runnable, Schedule, SchedulerRef, TaskRef, WakeCause,
 };
@@ -106,21 +106,22 @@ impl Queue {
         self.inner.lock().closed = true;
     }
 
-    /// What an executor does when it ends: aborts all, runs what is queued until all have ended,
-    /// and refuses newcomers. An empty queue is not enough: a waker may have made a task's runnable
-    /// and not queued it yet.
+    /// What an executor does when it ends: aborts all that is listed, runs what is queued until
+    /// nothing is left, and refuses. A wake or a spawn may slip in before the door is shut, so what
+    /// stands inside is ended once more behind it; a wake that comes later drops its runnable.
     pub(crate) fn shut_down(&self) {
+        self.end_listed();
+        self.refuse();
+        self.end_listed();
+    }
+
+    fn end_listed(&self) {
         loop {
             let listed = self.inner.lock().registry.pop();
             let Some(task) = listed else { break };
             task.abort();
-            while !task.is_finished() {
-                if self.run_all().is_empty() {
-                    thread::yield_now();
-                }
-            }
         }
-        self.refuse();
+        self.run_all();
     }
 }
 

@@ -1,5 +1,5 @@
 use super::fast::rate::{Care, Fast, Pair};
-use super::{Clock, FastClock, ManualClock, ORIGIN, SystemClock, TurnClock};
+use super::{Clock, FastClock, ManualClock, ORIGIN, Scale, SystemClock, TurnClock, moment};
 use crate::poll;
 use crate::time::{Nanos, anchor, coarse, enter_clock, now};
 use proptest::prelude::*;
@@ -133,11 +133,32 @@ fn fast_clock_stays_between_two_readings_of_the_systems() {
 }
 
 #[test]
+fn first_reading_of_a_scale_is_not_before_its_origin() {
+    // Whether this process has read its own scale before does not matter to a fresh one.
+    for _ in 0..100 {
+        let scale = Scale::new();
+        let first = scale.read();
+        assert!(first >= ORIGIN, "{first} is before the origin");
+        assert!(scale.read() >= first);
+    }
+}
+
+#[test]
+fn instants_taken_before_the_first_reading_keep_their_order() {
+    let first = Instant::now();
+    let second = Instant::now() + Duration::from_nanos(1);
+    let origin = second + Duration::from_nanos(1);
+    let [first, second] = [first, second].map(|instant| moment(origin, instant));
+    assert!(Nanos::ZERO < first && first < second && second < ORIGIN);
+}
+
+#[test]
 fn instants_convert_both_ways_and_saturate() {
+    let start = SystemClock.now();
     let instant = Instant::now();
     let moment = Nanos::from_instant(instant);
     assert_eq!(moment.to_instant(), Some(instant));
-    assert!(moment >= ORIGIN);
+    assert!(moment >= start && start >= ORIGIN);
     let earlier = instant.checked_sub(Duration::from_millis(1));
     assert_eq!(
         earlier.map(Nanos::from_instant),

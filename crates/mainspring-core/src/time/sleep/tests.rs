@@ -1,5 +1,6 @@
 use super::{Sleep, coalesced, sleep, sleep_until};
 use crate::poll::{BUDGET_UNITS, Polling, replace_budget};
+use crate::tests::kept::keep;
 use crate::time::{
     EntryRef, ManualClock, Nanos, OnDeregister, OnFire, OnRegister, OnReset, OnRewake, Phase,
     Timers, TimersRef, current_timers, enter_clock, enter_timers, now,
@@ -97,17 +98,17 @@ struct World {
     name: TimersRef,
 }
 
-/// A clock at 1,000 and timers for it. The timers are leaked, as all are.
+/// A clock at 1,000 and timers for it. The timers live for ever, as all do.
 fn world(refuses: bool) -> World {
-    let manual: &'static Manual = Box::leak(Box::new(Manual {
+    let manual = keep(Manual {
         refuses,
         ..Manual::default()
-    }));
+    });
     let timers: &'static dyn Timers = manual;
     World {
         clock: ManualClock::new(Nanos(1_000)),
         manual,
-        name: TimersRef::new(Box::leak(Box::new(timers))),
+        name: TimersRef::new(keep(timers)),
     }
 }
 

@@ -92,6 +92,29 @@ fn apply(pair: &mut Pair, op: Op, limit: usize) {
     pair.check();
 }
 
+fn replay(base: u64, ops: Vec<Op>, limit: usize) {
+    let mut pair = Pair::new(Nanos(base));
+    for op in ops {
+        apply(&mut pair, op, limit);
+    }
+    pair.advance(Nanos::MAX, limit, Reaction::Nothing);
+    assert_eq!(pair.len(), 0);
+}
+
+/// Follows what `next` promises, from `base` on, until a lone entry has fired.
+fn wake_for_one(base: u64, after: u64) {
+    let mut pair = Pair::new(Nanos(base));
+    let deadline = Nanos(base.saturating_add(after));
+    pair.insert(deadline);
+    let mut wakes = 0;
+    while let Some(next) = pair.next() {
+        assert!(next <= fires_at(deadline).max(Nanos(base)));
+        pair.advance(next.max(pair.shown()), 1, Reaction::Nothing);
+        wakes += 1;
+        assert!(wakes <= 6, "{wakes} wakes");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -102,27 +125,13 @@ proptest! {
         ops in prop::collection::vec(op(), 1..80),
         limit in 1usize..24,
     ) {
-        let mut pair = Pair::new(Nanos(base));
-        for op in ops {
-            apply(&mut pair, op, limit);
-        }
-        pair.advance(Nanos::MAX, limit, Reaction::Nothing);
-        prop_assert_eq!(pair.len(), 0);
+        replay(base, ops, limit);
     }
 
     // WITNESS: wheel.within-one-tick
     #[test]
     fn lone_timer_needs_one_wake_a_level(base in base(), after in span()) {
-        let mut pair = Pair::new(Nanos(base));
-        let deadline = Nanos(base.saturating_add(after));
-        pair.insert(deadline);
-        let mut wakes = 0;
-        while let Some(next) = pair.next() {
-            prop_assert!(next <= fires_at(deadline).max(Nanos(base)));
-            pair.advance(next.max(pair.shown()), 1, Reaction::Nothing);
-            wakes += 1;
-            prop_assert!(wakes <= 6, "{} wakes", wakes);
-        }
+        wake_for_one(base, after);
     }
 
 }
@@ -162,6 +171,34 @@ fn every_level_boundary_plus_or_minus_one_fires_on_its_tick() {
                 pair.advance(next.max(pair.shown()), 128, Reaction::Nothing);
             }
             assert_eq!(pair.len(), 0);
+        }
+    }
+}
+
+// Both once failed, by an omission of the model: the last tick of all, to which both deadlines
+// are rounded up, comes only when the clock saturates.
+// WITNESS: wheel.never-early, wheel.within-one-tick
+#[test]
+fn cases_that_once_failed_at_the_end_of_the_clock_fire_like_the_model() {
+    wake_for_one(18_446_744_073_709_486_015, 0);
+    replay(18_446_744_073_703_981_056, vec![Op::Insert(5_505_024)], 1);
+}
+
+// WITNESS: wheel.never-early, wheel.within-one-tick, wheel.above-cursor
+#[test]
+fn every_tick_near_the_end_of_the_clock_fires_like_the_sorted_model() {
+    // Counted backwards: the last ticks, and those around the last slot of the lower levels.
+    const TICKS: [u64; 12] = [0, 1, 2, 3, 84, 85, 255, 256, 257, 65_535, 65_536, 65_537];
+    const WITHIN_NS: [u64; 5] = [0, 1, 64, TICK_NS - 2, TICK_NS - 1];
+    let from_end =
+        || (TICKS.into_iter()).flat_map(|tick| WITHIN_NS.map(|within| tick * TICK_NS + within));
+    for left in from_end() {
+        let base = u64::MAX - left;
+        for deadline in from_end().filter(|deadline| *deadline <= left) {
+            let after = left - deadline;
+            wake_for_one(base, after);
+            let ops = vec![Op::Insert(after), Op::Insert(0), Op::ToNext];
+            replay(base, ops, 1);
         }
     }
 }

@@ -1,6 +1,7 @@
 use crate::blocking::queue::Lane;
 use crate::blocking::{Blocking, BlockingError, BlockingGroup, BlockingTask, job};
 use crate::park::Parker;
+use crate::tests::kept::keep;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
@@ -32,7 +33,7 @@ pub(super) fn lane(
     start: fn(&'static Lane) -> io::Result<()>,
 ) -> &'static Lane {
     let lane = Lane::with(Blocking::Syscall, threads_max, Duration::ZERO, start);
-    Box::leak(Box::new(lane))
+    keep(lane)
 }
 
 /// Submits to `lane` what [`crate::blocking::run`] would submit to the process's.

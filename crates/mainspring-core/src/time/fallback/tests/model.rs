@@ -1,6 +1,7 @@
 //! What the models of entries and of the fallback share.
 
-use crate::time::fallback::{Fallback, wake};
+use crate::time::fallback::Fallback;
+use crate::time::fallback::turn::wake;
 use crate::time::{Nanos, Timers, TimersRef};
 use crate::wake_batch::WakeBatch;
 

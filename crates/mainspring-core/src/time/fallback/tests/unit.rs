@@ -1,3 +1,4 @@
+use crate::tests::kept::keep;
 use crate::time::fallback::Fallback;
 use crate::time::{
     Clock, ManualClock, Nanos, OnRegister, Phase, Sleep, TimerClass, TimerEntry, Timers, TimersRef,
@@ -11,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
 fn fallback(start: fn() -> io::Result<()>) -> (&'static Fallback, TimersRef) {
-    let fallback: &'static Fallback = Box::leak(Box::new(Fallback::new(start)));
+    let fallback = keep(Fallback::new(start));
     let timers: &'static dyn Timers = fallback;
-    (fallback, TimersRef::new(Box::leak(Box::new(timers))))
+    (fallback, TimersRef::new(keep(timers)))
 }
 
 fn serve(fallback: &Fallback, now: Nanos) {
