@@ -34,7 +34,8 @@ impl Job {
     }
 
     /// The second half: hands over the result. Wakers, and drops of closures and of results that
-    /// nobody waits for, must not unwind into the pool's code. It counts nowhere any more when its waiter learns.
+    /// nobody waits for, must not unwind into the pool's code. The job counts nowhere any more when
+    /// its waiter learns.
     pub(super) fn finish(self) {
         absorb(|| self.0.finish());
     }

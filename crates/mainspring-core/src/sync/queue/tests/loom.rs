@@ -9,8 +9,8 @@ fn value_is_popped_once_and_whole() {
         let queue = Arc::new(SegQueue::new());
         let theirs = Arc::clone(&queue);
         // loom's own `Arc` inside: its drop is what a torn or doubled value would break.
-        // The popping side, which only loads while the queue is empty, is the spawned thread: with the
-        // roles the other way round, loom forgets its loads and tries one execution.
+        // The popping side, which only loads while the queue is empty, is the spawned thread: with
+        // the roles the other way round, loom forgets its loads and tries one execution.
         let popping = thread::spawn(move || theirs.pop());
         queue.push(Arc::new(7));
         let early = popping.join().unwrap();

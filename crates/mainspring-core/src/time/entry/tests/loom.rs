@@ -1,8 +1,9 @@
 //! The owner against the timers, with the fallback as the timers.
 //!
-//! Where one side only loads and the other loads before it exchanges, the side that only loads is the
-//! spawned thread: loom remembers one access of an atomic, so that a thread's own load hides the
-//! other's from its exchange, and with the roles the other way round one execution is all it tries.
+//! Where one side only loads and the other loads before it exchanges, the side that only loads is
+//! the spawned thread: loom remembers one access of an atomic, so that a thread's own load hides
+//! the other's from its exchange, and with the roles the other way round one execution is all it
+//! tries.
 
 use crate::park::Parker;
 use crate::time::fallback::tests::model::{fire, named, shut_down};
