@@ -93,6 +93,7 @@ impl Queue {
         std::iter::from_fn(|| self.run_one()).collect()
     }
 
+    #[cfg(not(mainspring_loom))]
     pub(crate) fn causes(&self) -> Vec<WakeCause> {
         std::mem::take(&mut self.inner.lock().causes)
     }
