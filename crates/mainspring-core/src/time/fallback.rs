@@ -12,8 +12,8 @@
 //!   falling asleep are one critical section with what is armed.
 //! - **fallback.served** — an entry is accepted only while there is a thread: if it cannot be
 //!   started, registration is refused, and the next one tries again.
-//! - **fallback.bounded** — the lock is held for at most one [`WakeBatch`](crate::WakeBatch) of
-//!   fired entries at a time.
+//! - **fallback.bounded** — the lock is held for at most one batch of fired entries
+//!   at a time.
 //!
 //! Wakers are called and dropped with the lock free.
 //!
