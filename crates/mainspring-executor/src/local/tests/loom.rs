@@ -1,14 +1,23 @@
 //! The executor's cross-thread paths: wakes and arrivals racing with its sleep and its end.
+//!
+//! A whole executor is in each of them, so that they are explored up to three preemptions; without
+//! a bound they end too, after minutes.
 
 use crate::{LocalExecutor, spawn_local};
 use loom::thread;
 use mainspring_core::completion;
 use std::rc::Rc;
 
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
 // WITNESS: local.no-sleeper, local.listed
 #[test]
 fn task_completed_by_another_thread_is_run_however_the_executor_sleeps() {
-    loom::model(|| {
+    explore(|| {
         let executor = LocalExecutor::new();
         let (completer, completion) = completion::<u32>();
         let other = thread::spawn(move || completer.complete(5));
@@ -25,9 +34,7 @@ fn task_completed_by_another_thread_is_run_however_the_executor_sleeps() {
 // WITNESS: local.no-sleeper
 #[test]
 fn arrival_racing_the_sleep_is_run() {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(|| {
+    explore(|| {
         let executor = LocalExecutor::new();
         let home = executor.home();
         let (completer, completion) = completion::<u32>();
@@ -45,9 +52,7 @@ fn arrival_racing_the_sleep_is_run() {
 // WITNESS: local.home-only
 #[test]
 fn arrival_racing_the_end_is_run_or_cancelled_and_drops_its_closure_once() {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
-    builder.check(|| {
+    explore(|| {
         let executor = LocalExecutor::new();
         let home = executor.home();
         let (completer, mut completion) = completion::<u32>();
