@@ -153,7 +153,9 @@ impl WaitSlot {
     pub(crate) fn begin_poll(&self) -> u32 {
         // CLAIM: [wait.one-writer] the poller alone, one after the other by the state word.
         let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
-        self.word.store(u64::from(polls) << 32, Relaxed);
+        // ORDERING: [wait.note] Release, pairs with `reason`: who reads that this poll began finds
+        // the task running, or a newer word. Relaxed would show the last poll's object for it.
+        self.word.store(u64::from(polls) << 32, Release);
         polls
     }
 

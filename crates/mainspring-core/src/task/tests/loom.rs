@@ -362,20 +362,17 @@ fn snapshot_racing_a_poll_never_mixes_two_reasons() {
         let waker = wakers.lock().take().unwrap();
         let task = queue.with_registry(|all| all.iter().next().map(|task| (*task).clone()));
         let task = task.unwrap();
-        let polling = thread::spawn({
-            let queue = Arc::clone(&queue);
-            move || {
-                waker.wake();
-                queue.run_all();
-                join
-            }
+        let looking = thread::spawn(move || {
+            let waits_for = task.info(Nanos::ZERO).waits_for;
+            waits_for.map(|reason| (reason.kind, reason.object))
         });
-        if let Some(reason) = task.info(Nanos::ZERO).waits_for {
-            let seen = (reason.kind, reason.object);
+        waker.wake();
+        queue.run_all();
+        if let Some(seen) = looking.join().unwrap() {
             let possible = [(WaitKind::Timer, 1), (WaitKind::Receive, 2)];
             assert!(possible.contains(&seen), "wait.torn: {seen:?}");
         }
-        drop((polling.join().unwrap(), task));
+        drop(join);
         queue.shut_down();
     });
 }
