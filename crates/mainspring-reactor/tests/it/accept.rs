@@ -1,0 +1,182 @@
+//! What a listener does.
+
+use crate::rig::{self, Drive, InBackground, OnThisThread, drive, join, listener, pair};
+use mainspring_core::driver::Driver;
+use mainspring_reactor::Reactor;
+use mainspring_reactor::net::{TcpListener, TcpSocket, TcpStream};
+use std::net;
+use std::pin::pin;
+use std::thread;
+use std::time::Instant;
+
+on_both! {
+    storm_of_connections_is_accepted,
+    options_before_listening_hold,
+}
+
+const CLIENTS: usize = 4;
+const EACH: usize = 500;
+
+async fn accept_some(listener: &TcpListener, count: usize) {
+    for _ in 0..count {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_exact(&mut [0; 1]).await.unwrap();
+    }
+}
+
+fn storm_of_connections_is_accepted<D: Drive>() {
+    D::run(async {
+        let (listener, address) = listener();
+        let clients = [(); CLIENTS].map(|()| {
+            thread::spawn(move || {
+                for _ in 0..EACH {
+                    let mut client = net::TcpStream::connect(address).unwrap();
+                    std::io::Write::write_all(&mut client, b"x").unwrap();
+                }
+            })
+        });
+        // Several accept at once: each connection goes to one of them, and none of them starves.
+        let half = CLIENTS * EACH / 2;
+        join(
+            accept_some(&listener, half),
+            join(
+                accept_some(&listener, half / 2),
+                accept_some(&listener, half / 2),
+            ),
+        )
+        .await;
+        for client in clients {
+            client.join().unwrap();
+        }
+    });
+}
+
+fn options_before_listening_hold<D: Drive>() {
+    D::run(async {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuse_addr(true).unwrap();
+        assert!(socket.reuse_addr().unwrap());
+        socket.set_reuse_port(true).unwrap();
+        assert!(socket.reuse_port().unwrap());
+        socket.set_recv_buffer_size(64 * 1024).unwrap();
+        assert!(socket.recv_buffer_size().unwrap() >= 64 * 1024);
+        socket.set_send_buffer_size(64 * 1024).unwrap();
+        assert!(socket.send_buffer_size().unwrap() >= 64 * 1024);
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = socket.local_addr().unwrap();
+        let listener = socket.listen(16).unwrap();
+        assert_eq!(listener.local_addr().unwrap(), address);
+        listener.set_ttl(17).unwrap();
+        assert_eq!(listener.ttl().unwrap(), 17);
+        let client = TcpSocket::new_v4().unwrap();
+        let (client, server) = join(client.connect(address), listener.accept()).await;
+        let (mut client, (mut server, _)) = (client.unwrap(), server.unwrap());
+        client.write_all(b"x").await.unwrap();
+        server.read_exact(&mut [0; 1]).await.unwrap();
+    });
+}
+
+/// Sets how many descriptors the process may have, and returns how many that were.
+#[cfg(target_os = "linux")]
+fn limit_descriptors(limit: u64) -> u64 {
+    let mut old = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: [test.rlimit] `old` is valid for the write that the call makes.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut old) }, 0);
+    let new = libc::rlimit {
+        rlim_cur: limit,
+        ..old
+    };
+    // SAFETY: [test.rlimit] `new` is valid for the read that the call makes.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &new) }, 0);
+    old.rlim_cur
+}
+
+#[cfg(target_os = "linux")]
+const WAITING: usize = 5;
+
+/// Without a descriptor to spare, an accept waits, others are served, and it goes on when there is
+/// one.
+#[cfg(target_os = "linux")]
+async fn accept_without_descriptors() {
+    let (mut one, mut other) = pair().await;
+    let (listener, address) = listener();
+    let clients: Vec<_> = (0..WAITING)
+        .map(|_| net::TcpStream::connect(address).unwrap())
+        .collect();
+    // No timer has run yet; its thread needs no descriptor, but let it not be started in the dark.
+    mainspring_core::time::sleep(std::time::Duration::from_nanos(1)).await;
+    let mut hogs = Vec::new();
+    let old = limit_descriptors(rig::descriptors() as u64 + 4);
+    while let Ok(hog) = clients[0].try_clone() {
+        hogs.push(hog);
+    }
+    let mut polls = 0;
+    let began = Instant::now();
+    let mut accept = pin!(listener.accept());
+    std::future::poll_fn(|cx| {
+        polls += 1;
+        assert!(accept.as_mut().poll(cx).is_pending());
+        if polls < 7 {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(())
+        }
+    })
+    .await;
+    // Six pauses of 1, 2, 4, .. 32 ms, or four if two polls came for nothing: it does not spin.
+    assert!(began.elapsed().as_millis() >= 15, "{:?}", began.elapsed());
+    one.write_all(b"x").await.unwrap();
+    other.read_exact(&mut [0; 1]).await.unwrap();
+    drop(hogs);
+    accept.await.unwrap();
+    for _ in 1..WAITING {
+        listener.accept().await.unwrap();
+    }
+    limit_descriptors(old);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn accept_without_descriptors_backs_off_on_this_thread() {
+    rig::alone(
+        "accept::accept_without_descriptors_backs_off_on_this_thread",
+        || {
+            OnThisThread::run(accept_without_descriptors());
+        },
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn accept_without_descriptors_backs_off_in_background() {
+    rig::alone(
+        "accept::accept_without_descriptors_backs_off_in_background",
+        || {
+            InBackground::run(accept_without_descriptors());
+        },
+    );
+}
+
+/// One event, one task: of ten that accept, the others are not polled.
+#[test]
+fn one_connection_wakes_one_task() {
+    let mut reactor = Reactor::new().unwrap();
+    let _entered = reactor.handle().enter();
+    let (listener, address) = listener();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut waiting: Vec<_> = (0..10).map(|_| Box::pin(listener.accept())).collect();
+    for accept in &mut waiting {
+        assert!(accept.as_mut().poll(&mut cx).is_pending());
+    }
+    let _client = net::TcpStream::connect(address).unwrap();
+    let turn = reactor
+        .park(mainspring_core::driver::Until::Forever)
+        .unwrap();
+    assert_eq!(turn.woken, 1);
+    let accepted = drive(&mut reactor, waiting.remove(0)).0;
+    assert!(accepted.is_ok());
+    let _: TcpStream = accepted.unwrap().0;
+}
