@@ -10,7 +10,9 @@ use crate::error::ReactorError;
 use mainspring_core::driver::{Driver, Until};
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+// DOOR: one static for the process, which no model explores.
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 

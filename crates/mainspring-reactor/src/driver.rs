@@ -35,8 +35,8 @@ pub(crate) fn current() -> Option<Arc<Hub>> {
 ///   rounds up to a millisecond.
 /// - `unpark` costs a system call only while the driver sleeps.
 /// - Dropping the reactor wakes every task that waits for one of its sockets. A socket of it that
-///   would have to wait says [`ReactorError::Gone`](crate::ReactorError::Gone); what has arrived can
-///   still be read.
+///   would have to wait says [`ReactorError::Gone`](crate::ReactorError::Gone); what has arrived
+///   can still be read.
 ///
 /// # Trade-offs
 ///

@@ -9,9 +9,9 @@
 //!
 //! # Alone or together
 //!
-//! On a thread that drives a [`Reactor`] sockets belong to it, and no other thread takes part. Where
-//! none is current (under tokio, under smol, under a hand-written loop) the caller makes the system
-//! calls and one background thread, started on first use, delivers readiness.
+//! On a thread that drives a [`Reactor`] sockets belong to it, and no other thread takes part.
+//! Where none is current (under tokio, under smol, under a hand-written loop) the caller makes the
+//! system calls and one background thread, started on first use, delivers readiness.
 //!
 //! # Nothing is lost
 //!

@@ -3,8 +3,8 @@
 /// The calls in the direction of reading, for a type with a `core()`.
 macro_rules! read_methods {
     () => {
-        /// Reads what is there into `buf`, once something is. Zero bytes are the end: the other side
-        /// writes no more.
+        /// Reads what is there into `buf`, once something is. Zero bytes are the end: the other
+        /// side writes no more.
         ///
         /// An empty `buf` is answered with zero at once or when something is there, as the system
         /// has it.
@@ -26,8 +26,8 @@ macro_rules! read_methods {
         ///
         /// # Cancel safety
         ///
-        /// *Loses value*: what was read before the drop is in `buf`, and nobody knows how much. Keep
-        /// the future across iterations, or keep count yourself with [`read`](Self::read).
+        /// *Loses value*: what was read before the drop is in `buf`, and nobody knows how much.
+        /// Keep the future across iterations, or keep count yourself with [`read`](Self::read).
         ///
         /// # Errors
         ///
@@ -137,8 +137,8 @@ macro_rules! write_methods {
             self.core().flush()
         }
 
-        /// Ends the direction of writing: when the other side has read what was written, it reads the
-        /// end. Reading goes on. On a connection that is over it does nothing.
+        /// Ends the direction of writing: when the other side has read what was written, it reads
+        /// the end. Reading goes on. On a connection that is over it does nothing.
         ///
         /// # Cancel safety
         ///

@@ -132,6 +132,7 @@ impl TcpListener {
         Accept {
             listener: self,
             waiter: Waiter::new(queue.expect("a listener has a queue"), ()),
+            waits: false,
             pause: None,
             pause_next: BACK_OFF_MIN,
         }
@@ -210,6 +211,8 @@ impl TcpListener {
 pub struct Accept<'a> {
     listener: &'a TcpListener,
     waiter: Waiter<&'a WaitList>,
+    /// The waiter is in the queue, or has been told since it was last polled.
+    waits: bool,
     /// Until when descriptors are short.
     pause: Option<Pin<Box<Sleep>>>,
     pause_next: Duration,
@@ -223,6 +226,7 @@ impl CancelSafe for Accept<'_> {
 struct Fields<'p, 'a> {
     listener: &'a TcpListener,
     waiter: Pin<&'p mut Waiter<&'a WaitList>>,
+    waits: &'p mut bool,
     pause: &'p mut Option<Pin<Box<Sleep>>>,
     pause_next: &'p mut Duration,
 }
@@ -237,6 +241,7 @@ impl<'a> Accept<'a> {
             // SAFETY: [accept.pinned] the waiter is a field of a pinned value, of which nothing but
             // this makes a reference, and there is no `Drop` that could move it.
             waiter: unsafe { Pin::new_unchecked(&mut this.waiter) },
+            waits: &mut this.waits,
             pause: &mut this.pause,
             pause_next: &mut this.pause_next,
         }
@@ -247,6 +252,11 @@ impl Fields<'_, '_> {
     /// Accepts, or finds out what to wait for. `Pending` has a waiter or a pause behind it.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         loop {
+            if *self.waits {
+                // First of all: what it was told is its own from here on, and told on once.
+                ready!(self.poll_told(cx));
+                *self.waits = false;
+            }
             if let Some(pause) = self.pause {
                 ready!(pause.as_mut().poll(cx));
                 *self.pause = None;
@@ -262,7 +272,7 @@ impl Fields<'_, '_> {
                     if self.listener.is_gone() {
                         return Poll::Ready(Err(ReactorError::Gone.into_io()));
                     }
-                    ready!(self.poll_told(cx));
+                    *self.waits = true;
                 }
                 Err(error) => match OnAcceptError::of(&error) {
                     // The queue is shorter by one: this ends.
@@ -290,10 +300,9 @@ impl Fields<'_, '_> {
         })
     }
 
-    /// Leaves the queue, and tells whoever is first in it.
+    /// Tells whoever is first in the queue, in which this one is not.
     fn pass_on(&mut self) {
         // CLAIM: [accept.chain] the listener was not found dry: there may be more.
-        self.waiter.as_mut().abandon(|()| ());
         self.listener.tell_next();
     }
 }

@@ -28,7 +28,11 @@ pub struct TcpSocket {
 
 /// A pair of methods for one option.
 macro_rules! option {
-    ($(#[$of:meta])* $read:ident, $(#[$to:meta])* $set:ident: $t:ty, $inner:ident, $inner_set:ident) => {
+    (
+        $(#[$of:meta])* $read:ident,
+        $(#[$to:meta])* $set:ident: $t:ty,
+        $inner:ident, $inner_set:ident
+    ) => {
         $(#[$of])*
         ///
         /// # Errors

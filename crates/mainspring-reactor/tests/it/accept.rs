@@ -1,11 +1,15 @@
 //! What a listener does.
 
-use crate::rig::{self, Drive, InBackground, OnThisThread, drive, join, listener, pair};
-use mainspring_core::driver::Driver;
+use crate::rig::{self, Drive, InBackground, OnThisThread, join, listener, pair};
+use mainspring_core::driver::{Driver, Until};
 use mainspring_reactor::Reactor;
-use mainspring_reactor::net::{TcpListener, TcpSocket, TcpStream};
+use mainspring_reactor::net::{Accept, TcpListener, TcpSocket};
+use std::future::Future;
 use std::net;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Instant;
 
@@ -76,24 +80,6 @@ fn options_before_listening_hold<D: Drive>() {
     });
 }
 
-/// Sets how many descriptors the process may have, and returns how many that were.
-#[cfg(target_os = "linux")]
-fn limit_descriptors(limit: u64) -> u64 {
-    let mut old = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: [test.rlimit] `old` is valid for the write that the call makes.
-    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut old) }, 0);
-    let new = libc::rlimit {
-        rlim_cur: limit,
-        ..old
-    };
-    // SAFETY: [test.rlimit] `new` is valid for the read that the call makes.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &new) }, 0);
-    old.rlim_cur
-}
-
 #[cfg(target_os = "linux")]
 const WAITING: usize = 5;
 
@@ -109,7 +95,7 @@ async fn accept_without_descriptors() {
     // No timer has run yet; its thread needs no descriptor, but let it not be started in the dark.
     mainspring_core::time::sleep(std::time::Duration::from_nanos(1)).await;
     let mut hogs = Vec::new();
-    let old = limit_descriptors(rig::descriptors() as u64 + 4);
+    // The process was started with few to have.
     while let Ok(hog) = clients[0].try_clone() {
         hogs.push(hog);
     }
@@ -135,7 +121,6 @@ async fn accept_without_descriptors() {
     for _ in 1..WAITING {
         listener.accept().await.unwrap();
     }
-    limit_descriptors(old);
 }
 
 #[cfg(target_os = "linux")]
@@ -160,23 +145,52 @@ fn accept_without_descriptors_backs_off_in_background() {
     );
 }
 
-/// One event, one task: of ten that accept, the others are not polled.
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// One event wakes one task, of however many; who accepts wakes the next, whose connection may
+/// have come with the same event.
+// WITNESS: accept.chain, accept.pinned
 #[test]
-fn one_connection_wakes_one_task() {
+fn one_event_wakes_one_task_and_each_the_next() {
+    const TASKS: usize = 10;
     let mut reactor = Reactor::new().unwrap();
     let _entered = reactor.handle().enter();
     let (listener, address) = listener();
-    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut waiting: Vec<_> = (0..10).map(|_| Box::pin(listener.accept())).collect();
-    for accept in &mut waiting {
-        assert!(accept.as_mut().poll(&mut cx).is_pending());
+    let mut waiting: Vec<_> = (0..TASKS).map(|_| Box::pin(listener.accept())).collect();
+    let counts: [Arc<Count>; TASKS] = Default::default();
+    let poll = |number: usize, accept: Pin<&mut Accept<'_>>| {
+        let waker = Waker::from(Arc::clone(&counts[number]));
+        accept
+            .poll(&mut Context::from_waker(&waker))
+            .map(Result::unwrap)
+    };
+    for (number, accept) in waiting.iter_mut().enumerate() {
+        assert!(poll(number, accept.as_mut()).is_pending());
     }
-    let _client = net::TcpStream::connect(address).unwrap();
-    let turn = reactor
-        .park(mainspring_core::driver::Until::Forever)
-        .unwrap();
-    assert_eq!(turn.woken, 1);
-    let accepted = drive(&mut reactor, waiting.remove(0)).0;
-    assert!(accepted.is_ok());
-    let _: TcpStream = accepted.unwrap().0;
+    let woken = || counts.each_ref().map(|count| count.0.load(SeqCst));
+    let clients: Vec<_> = (0..3)
+        .map(|_| net::TcpStream::connect(address).unwrap())
+        .collect();
+    assert_eq!(reactor.park(Until::Forever).unwrap().woken, 1);
+    assert_eq!(woken(), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(poll(0, waiting[0].as_mut()).is_ready());
+    assert_eq!(woken(), [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // Told, and dropped instead of polled: the next one is told.
+    drop(waiting.remove(1));
+    assert_eq!(woken(), [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(poll(2, waiting[1].as_mut()).is_ready());
+    assert!(poll(3, waiting[2].as_mut()).is_ready());
+    // The chain ends with who finds nothing.
+    assert_eq!(woken(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]);
+    assert!(poll(4, waiting[3].as_mut()).is_pending());
+    assert_eq!(woken(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]);
+    drop(clients);
 }

@@ -144,14 +144,19 @@ pub(crate) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Out
 /// Whether this process was started by [`alone`] for that test.
 const ALONE: &str = "MAINSPRING_REACTOR_ALONE";
 
-/// Runs `test`, whose full name is given, in a process of its own: for what counts or limits things
-/// that belong to the process.
+/// Runs `test`, whose full name is given, in a process of its own that may have 64 descriptors: for
+/// what counts or runs out of things that belong to the process.
 pub(crate) fn alone(name: &str, test: impl FnOnce()) {
     if std::env::var(ALONE).is_ok_and(|which| which == name) {
         return test();
     }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -S -n 64; exec \"$0\" --exact \"$1\" --nocapture",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .arg(name)
         .env(ALONE, name)
         .output()
         .unwrap();

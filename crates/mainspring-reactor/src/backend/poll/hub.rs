@@ -6,8 +6,8 @@
 //!   poll's nor the registry's lock held.
 //! - **hub.recorded** — every event that was taken out of the poll is in its source's word before
 //!   `dispatch` returns or unwinds: edges come once.
-//! - **hub.kick** — the owner is ASLEEP only while it holds the poll's lock: nobody else can take the
-//!   event that calls it back out of the poll.
+//! - **hub.kick** — the owner is ASLEEP only while it holds the poll's lock: nobody else can take
+//!   the event that calls it back out of the poll.
 //! - **hub.closed** — a closed hub takes no source in, and every source that it had is told.
 
 use super::alarm::Alarm;
@@ -91,6 +91,7 @@ impl Hub {
         });
         let token = self.admit(&shared)?;
         if let Err(error) = self.registrar.register(source, token, interest) {
+            // CLAIM: [registry.no-leak]
             self.forget(token);
             return Err(error);
         }
@@ -110,8 +111,8 @@ impl Hub {
 
     /// Lets a source go. An event that the kernel already holds for it finds nothing.
     pub(crate) fn deregister(&self, source: &mut impl Source, token: Token) {
-        // Explicitly: a duplicate of the descriptor, in a child say, would keep the kernel's interest
-        // alive. It fails only if somebody has closed the descriptor behind our back.
+        // Explicitly: a duplicate of the descriptor, in a child say, would keep the kernel's
+        // interest alive. It fails only if somebody has closed the descriptor behind our back.
         let _ = self.registrar.deregister(source);
         self.forget(token);
     }

@@ -4,8 +4,8 @@
 //!
 //! - **poll-io.window** — between a call that ran dry and the wait there is a registration and
 //!   another look, so that no event falls between them.
-//! - **poll-io.end** — when the reactor has gone, a call that runs dry returns its one error: nobody
-//!   waits, nobody spins.
+//! - **poll-io.end** — when the reactor has gone, a call that runs dry returns its one error:
+//!   nobody waits, nobody spins.
 //! - **poll-io.explicit** — a source is deregistered before it is closed or handed out.
 
 use super::Hub;

@@ -1,5 +1,5 @@
-//! The owner sleeps in the kernel, anybody may call it back: one token, and a system call only if it
-//! sleeps.
+//! The owner sleeps in the kernel, anybody may call it back: one token, and a system call only if
+//! it sleeps.
 //!
 //! # States
 //!

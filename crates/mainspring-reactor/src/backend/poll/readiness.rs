@@ -28,8 +28,8 @@
 //!
 //! # Rejected
 //!
-//! - *A tick taken from the driver's turn counter*: it wrapped, a stale clear met an equal tick, and
-//!   a connection hung.
+//! - *A tick taken from the driver's turn counter*: it wrapped, a stale clear met an equal tick,
+//!   and a connection hung.
 //! - *Bits for "closed" that a clear leaves alone*: a socket that is not connected yet reports a
 //!   hang-up, and a half-closed one may be reported as closed both ways; a bit that stays would
 //!   make the caller spin. The poll reports an edge again when something changes, so a closed half
@@ -186,8 +186,8 @@ impl Readiness {
         let mut word = self.0.load(Relaxed);
         loop {
             let next = change(Snapshot(word)).0;
-            // ORDERING: [readiness.event] Release, pairs with `snapshot`: who sees the tick sees the
-            // event. Relaxed would let it miss the event and clear the tick.
+            // ORDERING: [readiness.event] Release, pairs with `snapshot`: who sees the tick sees
+            // the event. Relaxed would let it miss the event and clear the tick.
             match self.0.compare_exchange(word, next, Release, Relaxed) {
                 Ok(_) => return,
                 Err(now) => word = now,

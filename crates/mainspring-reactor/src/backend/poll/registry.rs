@@ -10,8 +10,8 @@
 //! # Rejected
 //!
 //! The source's address as the token: an event that the kernel already holds would then keep the
-//! memory from being freed until the turn's end, and an address that is used again is the descriptor
-//! number's mistake once more.
+//! memory from being freed until the turn's end, and an address that is used again is the
+//! descriptor number's mistake once more.
 
 use mio::Token;
 
