@@ -73,6 +73,8 @@ async fn balanced() {
             let mut attempt = pin!(TcpStream::connect(address));
             let _ = poll_once(attempt.as_mut()).await.map(Result::unwrap);
         }
+        let taken = mainspring_reactor::net::TcpListener::bind(address);
+        assert_eq!(taken.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
         let refused = TcpStream::connect("127.0.0.1:1").await;
         assert!(refused.is_err());
         let (client, server) = join(TcpStream::connect(address), listener.accept()).await;

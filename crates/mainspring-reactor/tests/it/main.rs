@@ -12,3 +12,5 @@ mod connect;
 mod idle;
 mod stream;
 mod takeover;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;

@@ -9,6 +9,7 @@ use std::time::Duration;
 on_both! {
     half_close_is_an_end_and_the_other_direction_goes_on,
     reset_is_an_error_of_the_read_that_waits,
+    reset_is_an_error_of_the_write_that_waits,
     calls_of_no_bytes_take_nothing,
     halves_in_two_threads_carry_both_directions,
     writer_to_a_half_closed_peer_sleeps,
@@ -54,6 +55,26 @@ fn reset_is_an_error_of_the_read_that_waits<D: Drive>() {
         assert_eq!(server.linger().unwrap(), Some(Duration::ZERO));
         drop(server);
         assert_eq!(read.await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    });
+}
+
+fn reset_is_an_error_of_the_write_that_waits<D: Drive>() {
+    D::run(async {
+        let (mut client, server) = pair().await;
+        let chunk = vec![7; 64 * 1024];
+        let error = loop {
+            let mut write = pin!(client.write(&chunk));
+            match poll_once(write.as_mut()).await {
+                std::task::Poll::Ready(result) => assert!(result.unwrap() > 0),
+                std::task::Poll::Pending => {
+                    server.set_linger(Some(Duration::ZERO)).unwrap();
+                    drop(server);
+                    break write.await.unwrap_err();
+                }
+            }
+        };
+        let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+        assert!(kinds.contains(&error.kind()), "{error}");
     });
 }
 

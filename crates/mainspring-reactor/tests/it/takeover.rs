@@ -38,3 +38,27 @@ fn blocking_sockets_are_taken_over_and_given_back<D: Drive>() {
         drop(pair().await);
     });
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn background_thread_that_cannot_start_is_a_coded_error_and_is_tried_again() {
+    use mainspring_reactor::ReactorError;
+    let name = "takeover::background_thread_that_cannot_start_is_a_coded_error_and_is_tried_again";
+    crate::rig::alone(name, || {
+        let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let spare = listener.try_clone().unwrap();
+        let mut hogs = Vec::new();
+        while let Ok(hog) = listener.try_clone() {
+            hogs.push(hog);
+        }
+        let error = TcpListener::from_std(spare).unwrap_err();
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        let Some(ReactorError::Background(cause)) = inner else {
+            panic!("{error}");
+        };
+        assert_eq!(error.kind(), cause.kind());
+        assert!(error.to_string().contains("MS0004"), "{error}");
+        drop(hogs);
+        TcpListener::from_std(listener).unwrap();
+    });
+}

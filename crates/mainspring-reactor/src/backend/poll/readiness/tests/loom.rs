@@ -58,22 +58,6 @@ impl Source {
 
 // WITNESS: readiness.event, readiness.newer
 #[test]
-fn event_racing_a_dry_call_is_not_lost() {
-    loom::model(|| {
-        let source = Source::new();
-        let buffer = ManualClock::new(Nanos(0));
-        let (theirs, filled) = (Arc::clone(&source), buffer.clone());
-        let kernel = thread::spawn(move || {
-            filled.set(Nanos(1));
-            theirs.event();
-        });
-        assert!(block_on(poll_fn(|cx| source.poll(cx, &buffer, Nanos(1)))));
-        kernel.join().unwrap();
-    });
-}
-
-// WITNESS: readiness.event, readiness.newer
-#[test]
 fn second_event_is_not_erased_by_the_clear_of_the_first() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
@@ -107,5 +91,74 @@ fn end_of_the_driver_racing_a_wait_ends_it() {
         });
         assert!(!block_on(poll_fn(|cx| source.poll(cx, &buffer, Nanos(1)))));
         driver.join().unwrap();
+    });
+}
+
+/// The printed form: look, register, return `Pending`.
+mod printed {
+    use super::{Context, Half, ManualClock, Nanos, OnClear, Poll, Source};
+    use mainspring_core::time::Clock;
+
+    impl Source {
+        pub(super) fn poll_as_printed(
+            &self,
+            cx: &Context<'_>,
+            buffer: &ManualClock,
+            wanted: Nanos,
+        ) -> Poll<bool> {
+            loop {
+                let seen = self.word.snapshot();
+                if seen.is_ready(Half::Read) {
+                    if buffer.now() >= wanted {
+                        return Poll::Ready(true);
+                    }
+                    match self.word.clear(seen, Half::Read) {
+                        OnClear::Wait => {}
+                        OnClear::Retry => continue,
+                        OnClear::Gone => return Poll::Ready(false),
+                    }
+                }
+                self.waiters.register(Half::Read, cx.waker());
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+// CORRECTION: 12
+#[test]
+fn printed_connect_loses_the_event_between_look_and_registration() {
+    loom::model(|| {
+        let source = Source::new();
+        let connected = ManualClock::new(Nanos(0));
+        let (theirs, done) = (Arc::clone(&source), connected.clone());
+        let kernel = thread::spawn(move || {
+            done.set(Nanos(1));
+            theirs.event();
+        });
+        let connect = poll_fn(|cx| source.poll_as_printed(cx, &connected, Nanos(1)));
+        assert!(block_on(connect));
+        kernel.join().unwrap();
+    });
+}
+
+// CORRECTION: 12
+// WITNESS: readiness.event, readiness.newer
+#[test]
+fn connect_looks_again_after_the_registration() {
+    loom::model(|| {
+        let source = Source::new();
+        let connected = ManualClock::new(Nanos(0));
+        let (theirs, done) = (Arc::clone(&source), connected.clone());
+        let kernel = thread::spawn(move || {
+            done.set(Nanos(1));
+            theirs.event();
+        });
+        assert!(block_on(poll_fn(|cx| source.poll(
+            cx,
+            &connected,
+            Nanos(1)
+        ))));
+        kernel.join().unwrap();
     });
 }
