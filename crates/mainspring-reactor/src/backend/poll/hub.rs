@@ -1,0 +1,307 @@
+//! What a reactor shares with its sockets and with other threads.
+//!
+//! # Invariants
+//!
+//! - **hub.outside** — wakers are called, and whatever a source holds is dropped, with neither the
+//!   poll's nor the registry's lock held.
+//! - **hub.recorded** — every event that was taken out of the poll is in its source's word before
+//!   `dispatch` returns or unwinds: edges come once.
+//! - **hub.kick** — the owner is ASLEEP only while it holds the poll's lock: nobody else can take
+//!   the event that calls it back out of the poll.
+//! - **hub.closed** — a closed hub takes no source in, and every source that it had is told.
+
+use super::alarm::Alarm;
+use super::notify::{Notify, OnNotify, OnSleep};
+use super::readiness::{Half, Readiness, Report};
+use super::registry::{ALARM, Full, Registry, WAKER};
+use super::waiters::Waiters;
+use crate::error::ReactorError;
+use mainspring_core::WakeBatch;
+use mainspring_core::driver::Until;
+use mainspring_core::sync::Mutex;
+use mainspring_core::time;
+use mio::event::Source;
+use mio::{Events, Interest, Poll, Token};
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// One registered source: its word and its waiters.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) word: Readiness,
+    pub(crate) waiters: Waiters,
+}
+
+/// The registered sources, and whether more may come. One lock for both.
+struct Sources {
+    registry: Registry<Arc<Shared>>,
+    is_closed: bool,
+}
+
+/// The poll, and what is set in it. Whoever waits or looks holds the lock meanwhile.
+pub(crate) struct Polling {
+    poll: Poll,
+    alarm: Alarm,
+}
+
+/// What a reactor shares.
+pub(crate) struct Hub {
+    notify: Notify,
+    sources: Mutex<Sources>,
+    /// `None` once the reactor has been dropped.
+    polling: Mutex<Option<Polling>>,
+    registrar: mio::Registry,
+    waker: mio::Waker,
+}
+
+impl Hub {
+    pub(crate) fn new() -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let registrar = poll.registry().try_clone()?;
+        let waker = mio::Waker::new(poll.registry(), WAKER)?;
+        let alarm = Alarm::new(poll.registry())?;
+        Ok(Self {
+            notify: Notify::new(),
+            sources: Mutex::new(Sources {
+                registry: Registry::new(),
+                is_closed: false,
+            }),
+            polling: Mutex::new(Some(Polling { poll, alarm })),
+            registrar,
+            waker,
+        })
+    }
+
+    /// Takes a source in.
+    pub(crate) fn register(
+        &self,
+        source: &mut impl Source,
+        interest: Interest,
+        waiters: Waiters,
+    ) -> io::Result<(Token, Arc<Shared>)> {
+        let shared = Arc::new(Shared {
+            word: Readiness::new(),
+            waiters,
+        });
+        let token = self.admit(&shared)?;
+        if let Err(error) = self.registrar.register(source, token, interest) {
+            // CLAIM: [registry.no-leak]
+            self.forget(token);
+            return Err(error);
+        }
+        Ok((token, shared))
+    }
+
+    fn admit(&self, shared: &Arc<Shared>) -> io::Result<Token> {
+        let mut sources = self.sources.lock();
+        // CLAIM: [hub.closed] under the lock under which `close` drains.
+        if sources.is_closed {
+            return Err(ReactorError::Gone.into_io());
+        }
+        let admitted = sources.registry.insert(Arc::clone(shared));
+        drop(sources);
+        admitted.map_err(|Full(_)| ReactorError::Full.into_io())
+    }
+
+    /// Lets a source go. An event that the kernel already holds for it finds nothing.
+    pub(crate) fn deregister(&self, source: &mut impl Source, token: Token) {
+        // Explicitly: a duplicate of the descriptor, in a child say, would keep the kernel's
+        // interest alive. It fails only if somebody has closed the descriptor behind our back.
+        let _ = self.registrar.deregister(source);
+        self.forget(token);
+    }
+
+    fn forget(&self, token: Token) {
+        let removed = self.sources.lock().registry.remove(token);
+        // CLAIM: [hub.outside] the lock was released at the end of the statement above.
+        drop(removed);
+    }
+
+    /// By the owner: waits in the poll, or looks, and leaves what happened in `events`.
+    pub(crate) fn wait(&self, events: &mut Events, until: Until) -> io::Result<()> {
+        let mut guard = self.polling.lock();
+        let Some(polling) = &mut *guard else {
+            return Ok(());
+        };
+        if until == Until::Now {
+            self.notify.wake_up();
+            return polling.wait(events, Until::Now);
+        }
+        // CLAIM: [hub.kick] the lock is held from before ASLEEP until after it.
+        match self.notify.fall_asleep() {
+            OnSleep::Look => polling.wait(events, Until::Now),
+            OnSleep::Wait => {
+                let result = polling.wait(events, until);
+                self.notify.wake_up();
+                result
+            }
+        }
+    }
+
+    /// By anybody: looks, unless somebody is at the poll already. `false` if nothing was done.
+    pub(crate) fn look(&self, events: &mut Events) -> bool {
+        let Some(mut guard) = self.polling.try_lock() else {
+            return false;
+        };
+        match &mut *guard {
+            Some(polling) => polling.wait(events, Until::Now).is_ok(),
+            None => false,
+        }
+    }
+
+    /// Tells the sources what happened, and wakes who waited for it. Returns how many were woken.
+    pub(crate) fn dispatch(&self, events: &Events) -> usize {
+        let mut woken = 0;
+        let mut panics = Panics::default();
+        let mut rest = events.iter().peekable();
+        while rest.peek().is_some() {
+            // Before the lock, so that it outlives the lock when something unwinds.
+            let mut batch = WakeBatch::new();
+            let mut queued = Vec::new();
+            let sources = self.sources.lock();
+            // Each event wakes two at most.
+            while batch.len() + 2 <= WakeBatch::CAPACITY {
+                let Some(event) = rest.next() else { break };
+                let Some(shared) = sources.registry.find(event.token()) else {
+                    continue;
+                };
+                let report = report_of(event);
+                shared.word.report(report);
+                take_woken(shared, report, &mut batch);
+                if report.read && shared.waiters.queue().is_some() {
+                    queued.push(Arc::clone(shared));
+                }
+            }
+            drop(sources);
+            woken += batch.len();
+            // CLAIM: [hub.recorded] a waker that panics does not end the loop.
+            panics.catch(|| batch.wake_all());
+            for shared in queued {
+                panics.catch(|| woken += shared.waiters.tell_next());
+            }
+        }
+        panics.resume();
+        woken
+    }
+
+    /// Calls the owner back if it sleeps, and keeps it from sleeping if it does not.
+    pub(crate) fn unpark(&self) {
+        if self.notify.notify() == OnNotify::Kick {
+            // An eventfd's or a pipe's write that can fail for no reason but being full, which mio
+            // handles; after a close nobody sleeps.
+            let _ = self.waker.wake();
+        }
+    }
+
+    /// How many sources are registered.
+    pub(crate) fn len(&self) -> usize {
+        self.sources.lock().registry.len()
+    }
+
+    /// The reactor goes: nobody reports any more, and everybody who waits is told.
+    pub(crate) fn close(&self) {
+        let polling = self.polling.lock().take();
+        drop(polling);
+        let mut sources = self.sources.lock();
+        sources.is_closed = true;
+        let left = sources.registry.drain();
+        drop(sources);
+        let mut panics = Panics::default();
+        for shared in left {
+            shared.word.leave();
+            let mut batch = WakeBatch::new();
+            take_woken(&shared, Report::BOTH, &mut batch);
+            panics.catch(|| batch.wake_all());
+            panics.catch(|| shared.waiters.tell_all());
+        }
+        panics.resume();
+    }
+}
+
+/// The first panic of foreign code, to be resumed when everybody was told.
+#[derive(Default)]
+struct Panics(Option<Box<dyn Any + Send>>);
+
+impl Panics {
+    fn catch(&mut self, foreign: impl FnOnce()) {
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(foreign)) {
+            if self.0.is_none() {
+                self.0 = Some(payload);
+            } else {
+                // Dropping a payload is foreign code too and could panic again.
+                mem::forget(payload);
+            }
+        }
+    }
+
+    fn resume(self) {
+        match self.0 {
+            // A second unwind would abort.
+            Some(payload) if thread::panicking() => mem::forget(payload),
+            Some(payload) => panic::resume_unwind(payload),
+            None => {}
+        }
+    }
+}
+
+impl Polling {
+    fn wait(&mut self, events: &mut Events, until: Until) -> io::Result<()> {
+        loop {
+            let timeout = self.timeout(until)?;
+            match self.poll.poll(events, timeout) {
+                // A signal: the wait goes on, as long as is left of it.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => {
+                    if events.iter().any(|event| event.token() == ALARM) {
+                        self.alarm.rang();
+                    }
+                    return result;
+                }
+            }
+        }
+    }
+
+    /// What the poll is told. It rounds up to milliseconds by itself.
+    fn timeout(&mut self, until: Until) -> io::Result<Option<Duration>> {
+        match (until, until.limit(time::now)) {
+            (Until::At(deadline), Some(left)) => self.alarm.wait(deadline, left),
+            (_, limit) => Ok(limit),
+        }
+    }
+}
+
+/// Which halves an event concerns. An error alone concerns both: a filter by interest would leave a
+/// writer to a closed pipe waiting.
+fn report_of(event: &mio::event::Event) -> Report {
+    let is_error = event.is_error();
+    Report {
+        read: event.is_readable() || event.is_read_closed() || is_error,
+        write: event.is_writable() || event.is_write_closed() || is_error,
+    }
+}
+
+/// Takes the waiters that a report concerns. There is room for two.
+fn take_woken(shared: &Shared, report: Report, batch: &mut WakeBatch) {
+    let halves = [(report.read, Half::Read), (report.write, Half::Write)];
+    for (_, half) in halves.into_iter().filter(|(concerned, _)| *concerned) {
+        if let Some(waker) = shared.waiters.take(half) {
+            let pushed = batch.push(waker);
+            debug_assert!(
+                pushed.is_ok(),
+                "hub.outside: a waker was dropped under the lock"
+            );
+        }
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}

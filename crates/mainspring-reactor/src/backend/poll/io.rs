@@ -1,0 +1,187 @@
+//! A source and its registration: try, wait, try again.
+//!
+//! # Invariants
+//!
+//! - **poll-io.window** — between a call that ran dry and the wait there is a registration and
+//!   another look, so that no event falls between them.
+//! - **poll-io.end** — when the reactor has gone, a call that runs dry returns its one error:
+//!   nobody waits, nobody spins.
+//! - **poll-io.explicit** — a source is deregistered before it is closed or handed out.
+
+use super::Hub;
+use super::hub::Shared;
+use super::readiness::{Half, OnClear};
+use super::waiters::Waiters;
+use crate::background;
+use crate::error::ReactorError;
+use mainspring_core::budget;
+use mainspring_core::wait::{self, WaitKind};
+use mio::event::Source;
+use mio::{Interest, Token};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// A source of the operating system, registered with the reactor that was current.
+pub(crate) struct Io<S: Source> {
+    /// `None` only after `into_source`.
+    source: Option<S>,
+    token: Token,
+    shared: Arc<Shared>,
+    hub: Arc<Hub>,
+}
+
+impl<S: Source> Io<S> {
+    /// Registers with the reactor of this thread, or else with the background thread's.
+    pub(crate) fn new(mut source: S, interest: Interest, waiters: Waiters) -> io::Result<Self> {
+        let hub = background::current()?;
+        let (token, shared) = hub.register(&mut source, interest, waiters)?;
+        Ok(Self {
+            source: Some(source),
+            token,
+            shared,
+            hub,
+        })
+    }
+
+    /// The source.
+    pub(crate) fn source(&self) -> &S {
+        self.source
+            .as_ref()
+            .expect("the source leaves with the registration")
+    }
+
+    /// The word and the waiters.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Deregisters, and hands the source out.
+    pub(crate) fn into_source(mut self) -> S {
+        let mut source = self
+            .source
+            .take()
+            .expect("the source leaves with the registration");
+        self.hub.deregister(&mut source, self.token);
+        source
+    }
+
+    /// Makes `call`, without waiting; what is known about the half is kept up to date.
+    pub(crate) fn try_io<R>(
+        &self,
+        half: Half,
+        mut call: impl FnMut(&S) -> io::Result<R>,
+    ) -> io::Result<R> {
+        loop {
+            let seen = self.shared.word.snapshot();
+            if !seen.is_ready(half) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            match call(self.source()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    match self.shared.word.clear(seen, half) {
+                        OnClear::Retry => {}
+                        OnClear::Wait | OnClear::Gone => return Err(error),
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Makes `call` as soon as it does not run dry. For sources with one waiter a half.
+    pub(crate) fn poll_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        half: Half,
+        kind: WaitKind,
+        mut call: impl FnMut(&S) -> io::Result<R>,
+    ) -> Poll<io::Result<R>>
+    where
+        S: Named,
+    {
+        let unit = ready!(budget::poll_proceed(cx));
+        loop {
+            match self.try_io(half, &mut call) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => {
+                    unit.spend();
+                    return Poll::Ready(result);
+                }
+            }
+            if self.shared.word.snapshot().is_gone() {
+                // CLAIM: [poll-io.end]
+                return Poll::Ready(Err(ReactorError::Gone.into_io()));
+            }
+            self.shared.waiters.register(half, cx.waker());
+            // CLAIM: [poll-io.window] the second look.
+            if !self.shared.word.snapshot().is_ready(half) {
+                wait::note(kind, self.source().number());
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Waits until a call on `half` may get somewhere.
+    pub(crate) fn poll_ready(
+        &self,
+        cx: &mut Context<'_>,
+        half: Half,
+        kind: WaitKind,
+    ) -> Poll<io::Result<()>>
+    where
+        S: Named,
+    {
+        self.poll_io(cx, half, kind, |_| {
+            let known = self.shared.word.snapshot();
+            if known.is_gone() {
+                // CLAIM: [poll-io.end] or a loop of `readable` and `try_read` would spin.
+                return Err(ReactorError::Gone.into_io());
+            }
+            known
+                .is_ready(half)
+                .then_some(())
+                .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        })
+    }
+}
+
+/// A source with a number that a person can find in the system's own lists.
+pub(crate) trait Named {
+    /// The descriptor or socket.
+    fn number(&self) -> u64;
+}
+
+#[cfg(unix)]
+impl<S: std::os::fd::AsRawFd> Named for S {
+    fn number(&self) -> u64 {
+        u64::try_from(self.as_raw_fd()).unwrap_or(0)
+    }
+}
+
+#[cfg(windows)]
+impl<S: std::os::windows::io::AsRawSocket> Named for S {
+    fn number(&self) -> u64 {
+        self.as_raw_socket() as u64
+    }
+}
+
+impl<S: Source> Drop for Io<S> {
+    fn drop(&mut self) {
+        if let Some(mut source) = self.source.take() {
+            // CLAIM: [poll-io.explicit] then `source` is dropped, which closes it.
+            self.hub.deregister(&mut source, self.token);
+        }
+    }
+}
+
+impl<S: Source + fmt::Debug> fmt::Debug for Io<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Io")
+            .field("source", &self.source)
+            .field("known", &self.shared.word)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,332 @@
+//! A TCP socket that accepts connections.
+//!
+//! # Invariants
+//!
+//! - **accept.pinned** — the waiter inside [`Accept`] is pinned structurally.
+//! - **accept.chain** — while the listener is known to be ready and somebody waits, one waiter has
+//!   been told, or is trying: who accepts one connection, or gives up for a while, tells the next.
+//!
+//! # Rejected
+//!
+//! Waking every waiter for each event: of a hundred accepting tasks, ninety-nine would run for
+//! nothing. Returning EMFILE at once: a loop around `accept` would spin, and starve the tasks that
+//! are about to close something.
+
+use super::accept_error::OnAcceptError;
+use super::tcp_stream::TcpStream;
+use crate::backend::Backend;
+use crate::backend::poll::io::Named;
+use crate::backend::poll::waiters::Waiters;
+use crate::backend::poll::{Half, Io};
+use crate::error::{ReactorError, while_doing};
+use mainspring_core::time::{self, Sleep};
+use mainspring_core::wait::{self, WaitKind};
+use mainspring_core::wait_list::{Waiter, Why};
+use mainspring_core::{CancelSafe, WaitList, budget};
+use mio::Interest;
+use socket2::SockRef;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{self, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// How long an accept waits for descriptors to come free: at first, and at most.
+const BACK_OFF_MIN: Duration = Duration::from_millis(1);
+const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+
+/// A TCP socket that accepts connections.
+///
+/// Any number of tasks may call [`accept`](Self::accept) at once; each connection goes to one of
+/// them, and one event wakes one task.
+///
+/// ```
+/// use mainspring_reactor::net::TcpListener;
+///
+/// async fn serve() -> std::io::Result<()> {
+///     let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap())?;
+///     loop {
+///         let (mut stream, peer) = listener.accept().await?;
+///         stream.write_all(format!("hello, {peer}\n").as_bytes()).await?;
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct TcpListener {
+    source: Source,
+}
+
+/// Who serves the listener. Another backend is another variant.
+#[derive(Debug)]
+enum Source {
+    Poll(Io<mio::net::TcpListener>),
+}
+
+impl TcpListener {
+    /// Listens on `address`, as servers do: on Unix, an address that an old connection still holds
+    /// may be bound. [`TcpSocket`](super::TcpSocket) is for other options.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, with the address.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        mio::net::TcpListener::bind(address)
+            .and_then(Self::from_mio)
+            .map_err(|error| while_doing(format_args!("listen on {address}"), error))
+    }
+
+    /// Takes over a listener of the standard library's, and makes it non-blocking.
+    ///
+    /// # Errors
+    ///
+    /// What the system says to that, or the reactor to the registration.
+    pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Self::from_mio(mio::net::TcpListener::from_std(listener))
+    }
+
+    /// Gives the listener back to the standard library, deregistered and blocking.
+    ///
+    /// # Errors
+    ///
+    /// What the system says to making it blocking.
+    pub fn into_std(self) -> io::Result<net::TcpListener> {
+        let Source::Poll(io) = self.source;
+        let listener = net::TcpListener::from(io.into_source());
+        listener.set_nonblocking(false)?;
+        Ok(listener)
+    }
+
+    fn from_mio(listener: mio::net::TcpListener) -> io::Result<Self> {
+        let io = Io::new(listener, Interest::READABLE, Waiters::many())?;
+        Ok(Self {
+            source: Source::Poll(io),
+        })
+    }
+
+    fn io(&self) -> &Io<mio::net::TcpListener> {
+        let Source::Poll(io) = &self.source;
+        io
+    }
+
+    /// Waits for a connection.
+    ///
+    /// Connections that are over before they were accepted are passed over. When the process or the
+    /// system has no descriptor or no memory left, the call waits, up to a second at a time, and
+    /// goes on when there is some.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Safe*: dropped before it is ready it has accepted nothing. It loses its place among the
+    /// tasks that wait.
+    ///
+    /// # Errors
+    ///
+    /// What the system says to the call, if it concerns the listener; the reactor's refusal to
+    /// register the connection, which is closed then.
+    /// [`ReactorError::Gone`] instead of waiting, if the listener's reactor has been dropped.
+    pub fn accept(&self) -> Accept<'_> {
+        let queue = self.io().shared().waiters.queue();
+        Accept {
+            listener: self,
+            waiter: Waiter::new(queue.expect("a listener has a queue"), ()),
+            waits: false,
+            pause: None,
+            pause_next: BACK_OFF_MIN,
+        }
+    }
+
+    /// The address that it listens on.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io().source().local_addr()
+    }
+
+    /// How many hops a packet may take.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn ttl(&self) -> io::Result<u32> {
+        SockRef::from(self.io().source()).ttl_v4()
+    }
+
+    /// Sets how many hops a packet may take.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        SockRef::from(self.io().source()).set_ttl_v4(ttl)
+    }
+
+    /// Takes the error that the system holds for the socket, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// What the system says to the question.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io().source().take_error()
+    }
+
+    /// Which backend serves it.
+    #[doc(hidden)]
+    pub fn backend(&self) -> Backend {
+        match self.source {
+            Source::Poll(_) => Backend::Poll,
+        }
+    }
+
+    fn try_accept(&self) -> io::Result<(mio::net::TcpStream, SocketAddr)> {
+        self.io().try_io(Half::Read, |listener| listener.accept())
+    }
+
+    /// Whether an accept may get somewhere, or has to report that the reactor has gone.
+    fn is_ready(&self) -> bool {
+        self.io().shared().word.snapshot().is_ready(Half::Read)
+    }
+
+    fn is_gone(&self) -> bool {
+        self.io().shared().word.snapshot().is_gone()
+    }
+
+    /// Tells the next waiter that there may be more.
+    fn tell_next(&self) {
+        self.io().shared().waiters.tell_next();
+    }
+}
+
+/// The future of [`TcpListener::accept`].
+///
+/// # Cancel safety
+///
+/// *Safe*: dropped before it is ready it has accepted nothing. It loses its place among the tasks
+/// that wait.
+#[must_use = "futures do nothing unless polled"]
+pub struct Accept<'a> {
+    listener: &'a TcpListener,
+    waiter: Waiter<&'a WaitList>,
+    /// The waiter is in the queue, or has been told since it was last polled.
+    waits: bool,
+    /// Until when descriptors are short.
+    pause: Option<Pin<Box<Sleep>>>,
+    pause_next: Duration,
+}
+
+impl CancelSafe for Accept<'_> {
+    const KEEPS_PLACE: bool = false;
+}
+
+/// The parts of a pinned [`Accept`].
+struct Fields<'p, 'a> {
+    listener: &'a TcpListener,
+    waiter: Pin<&'p mut Waiter<&'a WaitList>>,
+    waits: &'p mut bool,
+    pause: &'p mut Option<Pin<Box<Sleep>>>,
+    pause_next: &'p mut Duration,
+}
+
+impl<'a> Accept<'a> {
+    fn fields(self: Pin<&mut Self>) -> Fields<'_, 'a> {
+        // SAFETY: [accept.pinned] nothing is moved out of the reference; the waiter is only lent
+        // pinned, and the others are `Unpin`.
+        let this = unsafe { self.get_unchecked_mut() };
+        Fields {
+            listener: this.listener,
+            // SAFETY: [accept.pinned] the waiter is a field of a pinned value, of which nothing but
+            // this makes a reference, and there is no `Drop` that could move it.
+            waiter: unsafe { Pin::new_unchecked(&mut this.waiter) },
+            waits: &mut this.waits,
+            pause: &mut this.pause,
+            pause_next: &mut this.pause_next,
+        }
+    }
+}
+
+impl Fields<'_, '_> {
+    /// Accepts, or finds out what to wait for. `Pending` has a waiter or a pause behind it.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        loop {
+            if *self.waits {
+                // First of all: what it was told is its own from here on, and told on once.
+                ready!(self.poll_told(cx));
+                *self.waits = false;
+            }
+            if let Some(pause) = self.pause {
+                ready!(pause.as_mut().poll(cx));
+                *self.pause = None;
+            }
+            match self.listener.try_accept() {
+                Ok((stream, peer)) => {
+                    self.pass_on();
+                    let stream = TcpStream::from_mio(stream)
+                        .map_err(|error| while_doing("register a connection", error));
+                    return Poll::Ready(stream.map(|stream| (stream, peer)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.listener.is_gone() {
+                        return Poll::Ready(Err(ReactorError::Gone.into_io()));
+                    }
+                    *self.waits = true;
+                }
+                Err(error) => match OnAcceptError::of(&error) {
+                    // The queue is shorter by one: this ends.
+                    OnAcceptError::NextOne => {}
+                    OnAcceptError::BackOff => {
+                        self.pass_on();
+                        *self.pause = Some(Box::pin(time::sleep(*self.pause_next)));
+                        *self.pause_next = (*self.pause_next * 2).min(BACK_OFF_MAX);
+                    }
+                    OnAcceptError::Report => {
+                        self.pass_on();
+                        return Poll::Ready(Err(error));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Waits in the queue until told to look.
+    fn poll_told(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let listener = self.listener;
+        self.waiter.as_mut().poll_wait(cx, |_, (), why| match why {
+            Why::Offered(_) => Some(()),
+            Why::First | Why::Again | Why::Released => listener.is_ready().then_some(()),
+        })
+    }
+
+    /// Tells whoever is first in the queue, in which this one is not.
+    fn pass_on(&mut self) {
+        // CLAIM: [accept.chain] the listener was not found dry: there may be more.
+        self.listener.tell_next();
+    }
+}
+
+impl Future for Accept<'_> {
+    type Output = io::Result<(TcpStream, SocketAddr)>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let mut this = self.fields();
+        let result = this.poll(cx);
+        match &result {
+            Poll::Ready(_) => unit.spend(),
+            Poll::Pending => wait::note(WaitKind::Accept, this.listener.io().source().number()),
+        }
+        result
+    }
+}
+
+impl fmt::Debug for Accept<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accept")
+            .field("listener", self.listener)
+            .field("backs_off", &self.pause.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,180 @@
+//! A TCP socket that is not connected yet.
+
+use super::tcp_listener::TcpListener;
+use super::tcp_stream::TcpStream;
+use crate::error::while_doing;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{self, SocketAddr};
+
+/// A TCP socket before it connects or listens: the place for options.
+///
+/// Where none are needed, [`TcpStream::connect`] and [`TcpListener::bind`] are shorter.
+///
+/// ```
+/// use mainspring_reactor::net::TcpSocket;
+///
+/// let socket = TcpSocket::new_v4()?;
+/// socket.set_reuse_addr(true)?;
+/// socket.bind("127.0.0.1:0".parse().unwrap())?;
+/// let listener = socket.listen(16)?;
+/// # drop(listener);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TcpSocket {
+    socket: Socket,
+}
+
+/// A pair of methods for one option.
+macro_rules! option {
+    (
+        $(#[$of:meta])* $read:ident,
+        $(#[$to:meta])* $set:ident: $t:ty,
+        $inner:ident, $inner_set:ident
+    ) => {
+        $(#[$of])*
+        ///
+        /// # Errors
+        ///
+        /// What the system says.
+        pub fn $read(&self) -> io::Result<$t> {
+            self.socket.$inner()
+        }
+
+        $(#[$to])*
+        ///
+        /// # Errors
+        ///
+        /// What the system says.
+        pub fn $set(&self, value: $t) -> io::Result<()> {
+            self.socket.$inner_set(value)
+        }
+    };
+}
+
+impl TcpSocket {
+    /// A socket for IPv4.
+    ///
+    /// # Errors
+    ///
+    /// What the system says: too many descriptors, above all.
+    pub fn new_v4() -> io::Result<Self> {
+        Self::new(Domain::IPV4)
+    }
+
+    /// A socket for IPv6.
+    ///
+    /// # Errors
+    ///
+    /// As [`new_v4`](Self::new_v4).
+    pub fn new_v6() -> io::Result<Self> {
+        Self::new(Domain::IPV6)
+    }
+
+    fn new(domain: Domain) -> io::Result<Self> {
+        // Not inherited by children, on every system.
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket })
+    }
+
+    option! {
+        /// Whether an address may be bound that an old connection still holds.
+        reuse_addr,
+        /// Lets an address be bound that an old connection still holds.
+        set_reuse_addr: bool, reuse_address, set_reuse_address
+    }
+
+    option! {
+        /// How much the system receives ahead, as it counts it.
+        recv_buffer_size,
+        /// Sets how much the system receives ahead. It rounds as it likes.
+        set_recv_buffer_size: usize, recv_buffer_size, set_recv_buffer_size
+    }
+
+    option! {
+        /// How much the system takes to be sent later, as it counts it.
+        send_buffer_size,
+        /// Sets how much the system takes to be sent later. It rounds as it likes.
+        set_send_buffer_size: usize, send_buffer_size, set_send_buffer_size
+    }
+
+    /// The address that was bound.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let address = self.socket.local_addr()?;
+        address
+            .as_socket()
+            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Binds to `address`.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, with the address.
+    pub fn bind(&self, address: SocketAddr) -> io::Result<()> {
+        self.socket
+            .bind(&address.into())
+            .map_err(|error| while_doing(format_args!("bind {address}"), error))
+    }
+
+    /// Listens, with room for `backlog` connections that nobody has accepted yet.
+    ///
+    /// # Errors
+    ///
+    /// What the system says to that, or the reactor to the registration.
+    pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
+        self.socket
+            .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        TcpListener::from_std(self.socket.into())
+    }
+
+    /// Connects to `address`.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Loses value*: the attempt is given up, and the socket closed. Another attempt needs another
+    /// socket.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, with the address.
+    pub async fn connect(self, address: SocketAddr) -> io::Result<TcpStream> {
+        let attempt = async {
+            match self.socket.connect(&address.into()) {
+                Err(error) if !is_under_way(&error) => return Err(error),
+                _ => {}
+            }
+            let stream: net::TcpStream = self.socket.into();
+            TcpStream::finish_connect(mio::net::TcpStream::from_std(stream)).await
+        };
+        attempt
+            .await
+            .map_err(|error| while_doing(format_args!("connect to {address}"), error))
+    }
+}
+
+#[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
+impl TcpSocket {
+    option! {
+        /// Whether several sockets may listen on one address.
+        reuse_port,
+        /// Lets several sockets listen on one address, each of which sets this.
+        set_reuse_port: bool, reuse_port, set_reuse_port
+    }
+}
+
+#[cfg(unix)]
+fn is_under_way(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}
+
+#[cfg(not(unix))]
+fn is_under_way(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}

@@ -1,0 +1,16 @@
+//! The crate as its users see it: one suite, run by a driver on the caller's thread and by the
+//! background thread.
+
+#![cfg(unix)]
+
+#[macro_use]
+mod rig;
+
+mod accept;
+mod cancel;
+mod connect;
+mod idle;
+mod stream;
+mod takeover;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;
