@@ -17,6 +17,8 @@ pub(crate) struct Reported {
     pub(crate) row: &'static Row,
     pub(crate) machine: Machine,
     pub(crate) entries: Vec<Entry>,
+    /// Fewer than five are a glance, not a result.
+    rounds: u32,
 }
 
 impl Reported {
@@ -60,6 +62,7 @@ pub(crate) fn write(ctx: &Context, store: &Store) -> Result<(), String> {
             row,
             machine,
             entries: table(row, &lines),
+            rounds: lines.iter().map(|line| line.round + 1).max().unwrap_or(0),
         })
     };
     let mut rows: Vec<Reported> = ROWS.iter().filter_map(newest).collect();
@@ -135,11 +138,14 @@ fn one_row(text: &mut String, reported: &Reported) {
         row,
         machine,
         entries,
+        rounds,
     } = reported;
+    let plural = if *rounds == 1 { "" } else { "s" };
     let _ = writeln!(text, "\n### {}\n", row.title);
     let _ = writeln!(
         text,
-        "`cargo xtask bench {}`, at {}, load {}. Ratios are to {}; first bar {}, goal {}.\n",
+        "`cargo xtask bench {}`, {rounds} round{plural}, at {}, load {}.\n\
+         Ratios are to {}; first bar {}, goal {}.\n",
         row.id,
         machine.commit,
         machine.load,
@@ -199,7 +205,8 @@ fn reference(row: &Row, entry: &Entry) -> String {
         (Some(value), Some(peer)) => {
             let expected = value / peer;
             let off = entry.ratio / expected - 1.0;
-            let mark = if off.abs() > REFERENCE_MARGIN {
+            // A floor is ours: it was written anew, and had to become faster.
+            let mark = if off.abs() > REFERENCE_MARGIN && !entry.is_floor() {
                 " (!)"
             } else {
                 ""
@@ -301,10 +308,11 @@ Written by `cargo xtask bench`; do not edit. The rows that we lose come first.
 
 ![Ratios to the named peer, by row](performance.svg)
 
-Each implementation runs in a fresh process; the rounds are interleaved (A B C, A B C …), at least
-five of them, each with one warm-up pass and the median of at least three passes. Reported is the
-median of the per-round ratios to the named peer, and half the distance between their quartiles as
-the spread. Less than 5 % is nothing (10 % on network rows). A round in which the process stood in
+Each implementation runs in a fresh process; the rounds are interleaved (A B C, A B C …), each
+with one warm-up pass and the median of its passes; fewer than five rounds are a glance and no
+result, except where nothing varies (instructions, bytes). Reported is the median of the per-round
+ratios to the named peer, and half the distance between their quartiles as the spread. Less than 5
+% is nothing (10 % on network rows). A round in which the process stood in
 a run queue for more than 6 % of its time is repeated, twice at most. One profile for all
 (`opt-level 3, lto fat, codegen-units 1`), the system's allocator for all. One-thread runtimes are
 pinned to core 1; in network rows the server is pinned to core 0 and the generator to core 1.

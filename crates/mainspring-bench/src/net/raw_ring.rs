@@ -1,5 +1,6 @@
 //! The floor on io_uring: multishot accept into direct descriptors, multishot receive into a
-//! ring of provided buffers, one send a request straight from the buffer.
+//! ring of provided buffers (single receives for long messages), one send a request straight from
+//! the buffer.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::collections::VecDeque;
@@ -15,6 +16,8 @@ use super::{HELLO, Job, Kind};
 /// All buffers together stay within the second-level cache and a bit: the ring goes round, so a
 /// larger one would touch cold memory with every message.
 const BUFFERS_BYTES: usize = 2 << 20;
+/// Longer messages than this do without the shared ring.
+const SHARED_BYTES_MAX: usize = 4_096;
 /// Between the starts of neighbours, so that short messages do not all fall into one cache set.
 const STAGGER_BYTES: usize = 192;
 const CONNECTIONS: u32 = 8_192;
@@ -91,32 +94,42 @@ impl Server {
                 self.receive(result as u32);
             }
             RECEIVE => self.received(index, result, flags),
-            _ => self.sent(index, result),
+            _ => self.sent(index),
         }
     }
 
     fn receive(&mut self, index: u32) {
-        let entry = opcode::RecvMulti::new(Fixed(index), GROUP).build();
+        let entry = if self.buffers.is_shared {
+            opcode::RecvMulti::new(Fixed(index), GROUP).build()
+        } else {
+            let start = self.buffers.start_of(index as u16).cast_mut();
+            let room = self.buffers.buffer_bytes as u32;
+            opcode::Recv::new(Fixed(index), start, room).build()
+        };
         self.push(entry.user_data(u64::from(index) << 2 | RECEIVE));
     }
 
     fn received(&mut self, index: u32, result: i32, flags: u32) {
-        if result > 0 {
-            let buffer = cqueue::buffer_select(flags).expect("a provided buffer");
-            let connection = &mut self.connections[index as usize];
-            if connection.sending.is_some() {
-                connection.waiting.push_back((buffer, result as u32));
-            } else {
-                self.send(index, buffer, result as u32);
-            }
-        } else if result == -libc::ENOBUFS {
+        if result == -libc::ENOBUFS {
             self.starved.push(index);
             return;
-        } else {
+        }
+        if result <= 0 {
             let close = opcode::Close::new(Fixed(index)).build();
             // Nobody waits for the end of a close: its completion reads as an empty send.
             self.push(close.user_data(u64::from(CONNECTIONS) << 2 | SEND));
             return;
+        }
+        if !self.buffers.is_shared {
+            self.send(index, index as u16, result as u32);
+            return;
+        }
+        let buffer = cqueue::buffer_select(flags).expect("a provided buffer");
+        let connection = &mut self.connections[index as usize];
+        if connection.sending.is_some() {
+            connection.waiting.push_back((buffer, result as u32));
+        } else {
+            self.send(index, buffer, result as u32);
         }
         if !cqueue::more(flags) {
             self.receive(index);
@@ -136,14 +149,19 @@ impl Server {
         self.push(entry.user_data(u64::from(index) << 2 | SEND));
     }
 
-    fn sent(&mut self, index: u32, _result: i32) {
+    fn sent(&mut self, index: u32) {
         // A send that failed is followed by a receive that fails, which closes.
         let Some(connection) = self.connections.get_mut(index as usize) else {
             return;
         };
-        if let Some(buffer) = connection.sending.take() {
-            self.buffers.give_back(buffer);
+        let Some(buffer) = connection.sending.take() else {
+            return;
+        };
+        if !self.buffers.is_shared {
+            self.receive(index);
+            return;
         }
+        self.buffers.give_back(buffer);
         if let Some((buffer, count)) = connection.waiting.pop_front() {
             self.send(index, buffer, count);
         }
@@ -164,30 +182,39 @@ impl Server {
 struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
+    /// They are provided to the kernel, which chooses.
+    is_shared: bool,
     count: u16,
     buffer_bytes: usize,
     tail: u16,
 }
 
 impl Buffers {
+    /// Short messages share a small ring; long ones, which come in pieces, are received into a
+    /// buffer of the connection's own, and the next piece waits until this one is sent.
     fn register(ring: &IoUring, buffer_bytes: usize) -> Buffers {
-        let count = (BUFFERS_BYTES / buffer_bytes) as u16;
-        assert!(count.is_power_of_two(), "the kernel wants a power of two");
-        let entries = zeroed(usize::from(count) * size_of::<BufRingEntry>()).cast();
-        let memory = zeroed(usize::from(count) * (buffer_bytes + STAGGER_BYTES));
-        let submitter = ring.submitter();
-        // SAFETY: the memory is page-aligned, large enough, and never freed.
-        unsafe { submitter.register_buf_ring_with_flags(entries as u64, count, GROUP, 0) }
-            .expect("a ring of buffers");
+        let is_shared = buffer_bytes <= SHARED_BYTES_MAX;
+        let count = if is_shared {
+            BUFFERS_BYTES / buffer_bytes
+        } else {
+            CONNECTIONS as usize
+        };
         let mut buffers = Buffers {
-            entries,
-            memory,
-            count,
+            entries: zeroed(count * size_of::<BufRingEntry>()).cast(),
+            memory: zeroed(count * (buffer_bytes + STAGGER_BYTES)),
+            is_shared,
+            count: count as u16,
             buffer_bytes,
             tail: 0,
         };
-        (0..count).for_each(|buffer| buffers.give_back(buffer));
-        buffers.publish();
+        if is_shared {
+            let (start, submitter) = (buffers.entries as u64, ring.submitter());
+            // SAFETY: the memory is page-aligned, large enough, and never freed.
+            unsafe { submitter.register_buf_ring_with_flags(start, buffers.count, GROUP, 0) }
+                .expect("a ring of buffers");
+            (0..buffers.count).for_each(|buffer| buffers.give_back(buffer));
+            buffers.publish();
+        }
         buffers
     }
 
