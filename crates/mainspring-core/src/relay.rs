@@ -87,7 +87,7 @@ const ROUND: u64 = 1 << 19;
 ///
 /// Use it where something completes again and again: a direction of a socket, an accepting
 /// listener, a multishot operation. For a single value a [`Handshake`](crate::Handshake) is
-/// smaller; for messages between tasks use a channel. [`pair`] is the safe form.
+/// smaller; for messages between tasks use a channel. [`pair()`] is the safe form.
 ///
 /// Holds up to `N` values, a power of two up to 32768, in place. Nothing is allocated. Completing
 /// is one read-modify-write, repeated when the consumer parked or changed its waker meanwhile;

@@ -1,6 +1,6 @@
 //! Time: nanoseconds since one origin inside, [`std::time::Instant`] at the edge.
 //!
-//! [`now`] reads the current clock, [`coarse`] the clock of the worker's turn, [`sleep`] waits. A
+//! [`now`] reads the current clock, [`coarse`] the clock of the worker's turn, [`sleep()`] waits. A
 //! [`Sleep`] registers with the current [`Timers`]: a worker's wheel, or, where no worker of ours
 //! runs, one fallback thread of the process.
 //!

@@ -2,7 +2,7 @@
 //!
 //! | type | for |
 //! |---|---|
-//! | [`block_on`] | one future on the current thread |
+//! | [`block_on()`] | one future on the current thread |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
 //!

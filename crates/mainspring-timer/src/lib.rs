@@ -3,8 +3,8 @@
 //! | item | what it is |
 //! |---|---|
 //! | [`sleep`], [`sleep_until`] | a pause; core's, with `precise`, `slack` and `reset` |
-//! | [`timeout`], [`timeout_at`] | a limit on how long a future may take |
-//! | [`interval`], [`interval_at`] | ticks that do not drift |
+//! | [`timeout()`], [`timeout_at`] | a limit on how long a future may take |
+//! | [`interval()`], [`interval_at`] | ticks that do not drift |
 //! | [`DelayQueue`] | values that come out when their time has come |
 //! | [`TimerDriver`] | gives any [`Driver`](mainspring_core::driver::Driver) timers |
 //! | [`clock`] | virtual time for tests |

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the task is RUNNING: nobody else will end that"]
 pub(crate) enum OnBegin {
-    /// Poll the future, then cross [`State::end`] or [`State::complete`].
+    /// Poll the future, then cross `State::end` or `State::complete`.
     Poll,
-    /// Drop the future, then cross [`State::complete`].
+    /// Drop the future, then cross `State::complete`.
     Drop,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum OnComplete {
     Done,
     /// Nobody joins: drop what is in the place and complete again, as `Empty`. Still `RUNNING`.
     Unwanted,
-    /// Take the join waker out, cross [`State::release_running`], then wake.
+    /// Take the join waker out, cross `State::release_running`, then wake.
     WakeJoiner,
     /// Nobody holds the task: free it.
     Free,
@@ -89,7 +89,7 @@ pub(crate) enum OnDetach {
     Detached,
     /// A waker is registered: withdraw it, then detach again.
     Registered,
-    /// Complete: drop what is in the place, then cross [`State::release_handle`].
+    /// Complete: drop what is in the place, then cross `State::release_handle`.
     Complete(Outcome),
 }
 
