@@ -217,7 +217,10 @@ impl fmt::Display for BlockingError {
             Self::Panicked(_) => f.write_str("the job panicked"),
             Self::Cancelled => f.write_str("the job was cancelled before it started"),
             Self::Closed => f.write_str("the group of the job is closed"),
-            Self::NoThread(error) => write!(f, "no thread to run the job: {error}"),
+            Self::NoThread(error) => write!(
+                f,
+                "MS0007: no thread to run the job: {error} (docs/errors.md)"
+            ),
         }
     }
 }

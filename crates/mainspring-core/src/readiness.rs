@@ -142,7 +142,10 @@ impl NoReactor {
 
 impl fmt::Display for NoReactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no reactor is current on this thread: drive one here, or enter its handle")
+        f.write_str(
+            "MS0008: no reactor is current on this thread: drive one here, or enter its handle \
+             (docs/errors.md)",
+        )
     }
 }
 

@@ -151,7 +151,7 @@ impl NoDriver {
 
 impl fmt::Display for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no timer driver runs on this thread")
+        f.write_str("MS0006: no timer driver runs on this thread (docs/errors.md)")
     }
 }
 

@@ -43,6 +43,26 @@ fn second_unpark_is_not_lost_in_the_first() {
     });
 }
 
+/// The halves of `park_until` around a wait whose limit passes at once, then the work that the
+/// token stands for.
+fn park_without_waiting(parker: &Parker, work: &ManualClock) {
+    let shared = &parker.shared;
+    let guard = shared.lock.lock();
+    let woken = match shared.fall_asleep() {
+        Sleep::TokenWaits => shared.take_token(),
+        Sleep::Asleep => shared.give_up(),
+    };
+    drop(guard);
+    if woken == Woken::TimedOut {
+        parker.park();
+    }
+    assert_eq!(
+        work.now(),
+        Nanos(1),
+        "park.wake: the token came without the work"
+    );
+}
+
 // WITNESS: park.token, park.wake
 #[test]
 fn limit_racing_unpark_takes_the_token_or_leaves_it() {
@@ -54,22 +74,23 @@ fn limit_racing_unpark_takes_the_token_or_leaves_it() {
             theirs.set(Nanos(1));
             unparker.unpark();
         });
-        // The halves of `park_until` around a wait whose limit passes at once.
-        let shared = &parker.shared;
-        let guard = shared.lock.lock();
-        let woken = match shared.fall_asleep() {
-            Sleep::TokenWaits => shared.take_token(),
-            Sleep::Asleep => shared.give_up(),
-        };
-        drop(guard);
-        if woken == Woken::TimedOut {
-            parker.park();
-        }
-        assert_eq!(
-            work.now(),
-            Nanos(1),
-            "park.wake: the token came without the work"
-        );
+        park_without_waiting(&parker, &work);
+        other.join().unwrap();
+    });
+}
+
+// The other way round: loom keeps one access a thread and atomic, so that each side of a race has
+// to be the spawned one once.
+// WITNESS: park.token, park.wake
+#[test]
+fn unpark_racing_a_limit_hands_the_work_over() {
+    loom::model(|| {
+        let parker = Parker::new();
+        let work = ManualClock::new(Nanos(0));
+        let (unparker, theirs) = (parker.unparker(), work.clone());
+        let other = thread::spawn(move || park_without_waiting(&parker, &theirs));
+        work.set(Nanos(1));
+        unparker.unpark();
         other.join().unwrap();
     });
 }
