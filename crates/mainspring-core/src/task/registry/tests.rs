@@ -1,2 +1,4 @@
 #[cfg(not(mainspring_loom))]
 mod model;
+#[cfg(not(mainspring_loom))]
+mod retired;
