@@ -231,11 +231,9 @@ struct Panics(Option<Box<dyn Any + Send>>);
 impl Panics {
     fn catch(&mut self, foreign: impl FnOnce()) {
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(foreign)) {
-            if self.0.is_none() {
-                self.0 = Some(payload);
-            } else {
-                // Dropping a payload is foreign code too and could panic again.
-                mem::forget(payload);
+            match self.0 {
+                None => self.0 = Some(payload),
+                Some(_) => discard(payload),
             }
         }
     }
@@ -243,10 +241,18 @@ impl Panics {
     fn resume(self) {
         match self.0 {
             // A second unwind would abort.
-            Some(payload) if thread::panicking() => mem::forget(payload),
+            Some(payload) if thread::panicking() => discard(payload),
             Some(payload) => panic::resume_unwind(payload),
             None => {}
         }
+    }
+}
+
+/// Drops a payload, which is foreign code too: what that panics with is forgotten, or there would
+/// be no end to it.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(payload);
     }
 }
 
