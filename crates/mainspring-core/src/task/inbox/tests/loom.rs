@@ -86,6 +86,28 @@ fn every_chain_that_is_taken_was_told_once() {
     });
 }
 
+// The other way round: loom keeps one access a thread and atomic, so that the side that looks first
+// has to be the spawned one, too.
+// WITNESS: inbox.push, inbox.owned
+#[test]
+fn take_racing_two_pushes_takes_whole_chains() {
+    loom::model(|| {
+        let inbox = Arc::new(Inbox::new());
+        let drops = Drops::new();
+        let queue = Queue::new();
+        let owner = {
+            let inbox = Arc::clone(&inbox);
+            thread::spawn(move || run(inbox.take_all()))
+        };
+        for _ in 0..2 {
+            let _ = inbox.push(runnable(&queue, &drops));
+        }
+        let early = owner.join().unwrap();
+        assert_eq!(early + run(inbox.take_all()), 2, "inbox.owned");
+        assert_eq!(drops.count(), 2, "inbox.owned");
+    });
+}
+
 // WITNESS: inbox.closed, inbox.push, inbox.owned
 #[test]
 fn push_racing_close_is_taken_or_given_back() {
