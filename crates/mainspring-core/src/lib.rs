@@ -34,7 +34,8 @@ pub mod list;
 pub mod load;
 pub mod microtask;
 pub mod park;
-mod payload;
+#[doc(hidden)]
+pub mod payload;
 pub mod poll;
 pub mod random;
 pub mod readiness;

@@ -11,8 +11,8 @@ use crate::geometry::LEVELS;
 use crate::shard::{Lease, PIECE, Share};
 use crate::wheel::Progress;
 use mainspring_core::WakeBatch;
+use mainspring_core::payload::absorb;
 use mainspring_core::time::Nanos;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rouses the shard, fires what is due at `now` and returns how many wakers were called. What
 /// remains because of *turn.bounded* is due at the next turn, which then does not wait.
@@ -61,12 +61,7 @@ fn most_pieces(entries: usize) -> usize {
 
 /// Wakes all, whatever one of them does.
 pub(crate) fn wake(mut batch: WakeBatch) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| batch.wake_all())) {
-        // The panic has been reported by its hook. Its payload may panic in its own drop, and the
-        // worker serves others; what that carries is forgotten, or this would have no end.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            std::mem::forget(another);
-        }
-    }
+    // The panic has been reported by its hook, and the worker serves others.
+    absorb(|| batch.wake_all());
     debug_assert!(batch.is_empty(), "turn.quiet: a waker was not called");
 }

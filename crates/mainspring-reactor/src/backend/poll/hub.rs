@@ -18,15 +18,14 @@ use super::waiters::Waiters;
 use crate::error::ReactorError;
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
+use mainspring_core::payload::{Payload, contain, discard};
 use mainspring_core::sync::Mutex;
 use mainspring_core::time;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
-use std::any::Any;
 use std::fmt;
 use std::io;
-use std::mem;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -226,11 +225,11 @@ impl Hub {
 
 /// The first panic of foreign code, to be resumed when everybody was told.
 #[derive(Default)]
-struct Panics(Option<Box<dyn Any + Send>>);
+struct Panics(Option<Payload>);
 
 impl Panics {
     fn catch(&mut self, foreign: impl FnOnce()) {
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(foreign)) {
+        if let Some(payload) = contain(foreign) {
             match self.0 {
                 None => self.0 = Some(payload),
                 Some(_) => discard(payload),
@@ -245,14 +244,6 @@ impl Panics {
             Some(payload) => panic::resume_unwind(payload),
             None => {}
         }
-    }
-}
-
-/// Drops a payload, which is foreign code too: what that panics with is forgotten, or there would
-/// be no end to it.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(payload);
     }
 }
 
