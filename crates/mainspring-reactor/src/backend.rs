@@ -4,27 +4,58 @@
 //!
 //! Sockets match on one private enum of backends; whatever joins it owes them all of this:
 //!
-//! | duty | today |
-//! |---|---|
-//! | a source: takes a socket in, tells its halves apart, lets it go explicitly | `poll::Io` |
-//! | a try that comes first and a wait that misses no event after it | `poll::Io::poll_io` |
-//! | waiters: one for a half of a stream, a queue for calls on `&self` | `poll::waiters` |
-//! | losslessness: a dropped future leaves what arrived to the next call | the kernel keeps it |
-//! | a driver: park until a moment, unpark from any thread, rescue of a stuck owner | `Reactor` |
-//! | an end: whoever waits when the driver goes gets one clear error | `poll::Hub::close` |
-//! | a name in [`Backend`] and its reason in [`Explanation`] | this file |
+//! | duty | readiness | ring |
+//! |---|---|---|
+//! | a source: takes a socket in, tells its halves apart, lets it go | `poll::Io` | `uring::Stream` |
+//! | a wait that misses no event | `poll_io` | an operation in flight |
+//! | waiters: one for a half, a queue for `&self` | `poll::waiters` | beside the halves |
+//! | losslessness: what arrives late is the next call's | the kernel keeps it | the socket does |
+//! | a driver: park, unpark, rescue of a stuck owner | `poll::Hub` | `uring::Hub` |
+//! | an end: whoever waits gets one clear error | `poll::Hub::close` | `uring::Hub::close` |
+//! | a name in [`Backend`], its reason in [`Explanation`] | this file | this file |
 
+pub(crate) mod notify;
+pub(crate) mod panics;
 pub(crate) mod poll;
+mod refusal;
 
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+pub(crate) mod uring;
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+)))]
+#[path = "backend/no_uring.rs"]
+pub(crate) mod uring;
+
+pub use self::refusal::RingRefusal;
+
+use std::error::Error;
 use std::fmt;
+use std::str::FromStr;
 
 /// Which part of the operating system serves the sockets.
+///
+/// The environment variable `MAINSPRING_BACKEND`, if it is `poll`, makes [`Auto`](Self::Auto) mean
+/// [`Poll`](Self::Poll): for comparing the two without a rebuild.
 ///
 /// ```
 /// use mainspring_reactor::Backend;
 ///
 /// let explanation = Backend::explain();
-/// assert_eq!(explanation.used(), Backend::Poll);
+/// assert_ne!(explanation.used(), Backend::Auto);
 /// println!("{explanation}");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,37 +64,116 @@ pub enum Backend {
     /// The best one that this system allows: what [`explain`](Self::explain) says is used.
     #[default]
     Auto,
+    /// The kernel's completion ring: io_uring, on Linux 6.1 and later where nothing forbids it.
+    Uring,
     /// Readiness: epoll, kqueue, or what Windows has in their place.
     Poll,
 }
 
 impl Backend {
-    /// What [`Auto`](Self::Auto) means here, and why.
+    /// What [`Auto`](Self::Auto) means here and now, and why. Asks the kernel each time.
     #[must_use]
     pub fn explain() -> Explanation {
-        Explanation { used: Self::Poll }
+        let refusal = if Self::is_poll_asked_for() {
+            Some(RingRefusal::Environment)
+        } else {
+            uring::probe()
+        };
+        Explanation::of(refusal)
+    }
+
+    /// Whether the environment asks for readiness.
+    pub(crate) fn is_poll_asked_for() -> bool {
+        std::env::var_os("MAINSPRING_BACKEND").is_some_and(|name| name == "poll")
     }
 }
+
+impl fmt::Display for Backend {
+    /// `auto`, `uring` or `poll`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Uring => "uring",
+            Self::Poll => "poll",
+        })
+    }
+}
+
+impl FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBackend> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "uring" => Ok(Self::Uring),
+            "poll" => Ok(Self::Poll),
+            _ => Err(UnknownBackend(name.to_owned())),
+        }
+    }
+}
+
+/// A name that is no [`Backend`]'s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBackend(String);
+
+impl UnknownBackend {
+    /// Never: a name stays what it is.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no backend is called {:?}: there are auto, uring and poll",
+            self.0
+        )
+    }
+}
+
+impl Error for UnknownBackend {}
 
 /// Which backend is used, and why no other: for a person to read, by its `Display`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    used: Backend,
+    refusal: Option<RingRefusal>,
 }
 
 impl Explanation {
+    pub(crate) fn of(refusal: Option<RingRefusal>) -> Self {
+        Self { refusal }
+    }
+
     /// The backend that [`Backend::Auto`] stands for; never `Auto` itself.
     #[must_use]
     pub fn used(&self) -> Backend {
-        self.used
+        match self.refusal {
+            None => Backend::Uring,
+            Some(_) => Backend::Poll,
+        }
+    }
+
+    /// Why it is not the ring, if it is not.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RingRefusal> {
+        self.refusal
     }
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "readiness (epoll, kqueue or their like) serves the sockets; \
-             a backend over the kernel's completion ring is not built yet",
-        )
+        match self.refusal {
+            None => f.write_str("the kernel's completion ring (io_uring) serves the sockets"),
+            Some(refusal) => write!(
+                f,
+                "readiness (epoll, kqueue or their like) serves the sockets: {refusal}"
+            ),
+        }
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

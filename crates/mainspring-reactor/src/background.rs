@@ -2,41 +2,50 @@
 //! hand-written loop.
 //!
 //! It makes no system call on a socket and runs no task: it waits, and wakes. Started on first use,
-//! it lives as long as the process.
+//! it lives as long as the process. It knows readiness alone: with a ring, every completion would
+//! cross a thread, which costs more than the ring saves.
 
-use crate::backend::poll::Hub;
-use crate::driver::{self, Reactor};
+use crate::backend::Backend;
+use crate::driver::{self, Hub, Reactor};
 use crate::error::ReactorError;
 use mainspring_core::driver::{Driver, Until};
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
-// DOOR: one static for the process, which no model explores.
-use std::sync::{Mutex, PoisonError};
+// DOOR: one static for the process, which no model explores, and the thread's first words.
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-static BACKGROUND: Mutex<Option<Arc<Hub>>> = Mutex::new(None);
+static BACKGROUND: Mutex<Option<Hub>> = Mutex::new(None);
 
 /// The hub of this thread, or else the background thread's.
-pub(crate) fn current() -> io::Result<Arc<Hub>> {
+pub(crate) fn current() -> io::Result<Hub> {
     match driver::current() {
         Some(hub) => Ok(hub),
         None => background().map_err(|error| ReactorError::Background(error).into_io()),
     }
 }
 
-fn background() -> io::Result<Arc<Hub>> {
+fn background() -> io::Result<Hub> {
     let mut background = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(hub) = &*background {
-        return Ok(Arc::clone(hub));
+        return Ok(hub.clone());
     }
-    let reactor = Reactor::new()?;
-    let hub = reactor.hub();
-    thread::Builder::new()
-        .name("ms-reactor".to_owned())
-        .spawn(move || serve(reactor))?;
-    Ok(Arc::clone(background.insert(hub)))
+    // A reactor lives where it is made.
+    let (say, hear) = mpsc::channel();
+    thread::Builder::new().name("ms-reactor".to_owned()).spawn(
+        move || match Reactor::with_backend(Backend::Poll) {
+            Ok(reactor) => {
+                let _ = say.send(Ok(reactor.hub()));
+                serve(reactor);
+            }
+            Err(error) => {
+                let _ = say.send(Err(error));
+            }
+        },
+    )?;
+    let hub = hear.recv().map_err(io::Error::other)??;
+    Ok(background.insert(hub).clone())
 }
 
 fn serve(mut reactor: Reactor) {

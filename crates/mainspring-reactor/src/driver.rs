@@ -1,13 +1,15 @@
 //! The reactor: a driver that waits for sockets.
 
-use crate::backend::Backend;
-use crate::backend::poll::Hub;
+use crate::backend::uring::{self, Completed, Profile};
+use crate::backend::{Backend, Explanation, RingRefusal, poll};
+use crate::error::ReactorError;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, DriverHandle, Turn, Until};
 use mainspring_core::time::{self, Nanos};
 use mio::Events;
 use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// How many events one wait brings at most. Those above it come with the next one.
@@ -17,9 +19,16 @@ thread_local! {
     static CURRENT: Slot<Hub> = const { Slot::new() };
 }
 
+/// What a reactor shares with its sockets.
+#[derive(Clone, Debug)]
+pub(crate) enum Hub {
+    Poll(Arc<poll::Hub>),
+    Ring(Arc<uring::Hub>),
+}
+
 /// The hub that was entered on this thread.
-pub(crate) fn current() -> Option<Arc<Hub>> {
-    CURRENT.with(Slot::cloned)
+pub(crate) fn current() -> Option<Hub> {
+    CURRENT.with(|current| current.with(|hub| hub.cloned()))
 }
 
 /// Waits for sockets on behalf of one worker: the innermost driver of a runtime that knows I/O.
@@ -35,12 +44,17 @@ pub(crate) fn current() -> Option<Arc<Hub>> {
 ///   rounds up to a millisecond.
 /// - `unpark` costs a system call only while the driver sleeps.
 /// - Dropping the reactor wakes every task that waits for one of its sockets. A socket of it that
-///   would have to wait says [`ReactorError::Gone`](crate::ReactorError::Gone); what has arrived
-///   can still be read.
+///   would have to wait says [`ReactorError::Gone`]; what has arrived can still be read. Operations
+///   that the kernel has are cancelled and waited for, two seconds at most; if some are left, their
+///   memory is leaked on purpose and one line on stderr says so (MS0010).
+///
+/// A process that forks has the ring's memory in the parent only: the child must not use what
+/// belongs to a reactor.
 ///
 /// # Trade-offs
 ///
-/// Three descriptors and 12 KiB for the events of a turn.
+/// Over the ring: two descriptors, 200 KiB of queues, and buffers as they are needed, from half a
+/// MiB to 18 MiB. Over readiness: three descriptors, and 12 KiB for the events of a turn.
 ///
 /// ```
 /// use mainspring_core::driver::{Driver, Until};
@@ -60,12 +74,26 @@ pub(crate) fn current() -> Option<Arc<Hub>> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Reactor {
-    handle: Arc<Handle>,
-    events: Events,
+    side: Side,
+    refusal: Option<RingRefusal>,
+    /// The ring is its thread's, and a parity that is checked by the compiler is one.
+    one_thread: PhantomData<*const ()>,
+}
+
+/// The owner's side.
+enum Side {
+    Poll {
+        hub: Arc<poll::Hub>,
+        events: Events,
+    },
+    Ring {
+        hub: Arc<uring::Hub>,
+        completed: Vec<Completed>,
+    },
 }
 
 struct Handle {
-    hub: Arc<Hub>,
+    hub: Hub,
 }
 
 impl Reactor {
@@ -78,80 +106,181 @@ impl Reactor {
         Self::with_backend(Backend::Auto)
     }
 
-    /// A reactor over the backend that is asked for.
+    /// A reactor over the backend that is asked for, for a thread that shares it with nobody.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new). [`ReactorError::NoRing`] if the ring is asked for by its name, and
+    /// refused; [`Backend::Auto`] takes readiness then.
     pub fn with_backend(backend: Backend) -> io::Result<Self> {
-        // One backend is built: both names mean it.
-        let (Backend::Auto | Backend::Poll) = backend;
+        Self::build(backend, Profile::Owned)
+    }
+
+    /// As [`with_backend`](Self::with_backend), for one of several workers that serve for each
+    /// other: [`DriverHandle::rescue`] works on a ring that is made by this. It costs up to a tenth
+    /// of the throughput.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_backend`](Self::with_backend).
+    pub fn shared(backend: Backend) -> io::Result<Self> {
+        Self::build(backend, Profile::Shared)
+    }
+
+    fn build(backend: Backend, profile: Profile) -> io::Result<Self> {
+        let ring = match backend {
+            Backend::Poll => Err(None),
+            Backend::Auto if Backend::is_poll_asked_for() => Err(Some(RingRefusal::Environment)),
+            Backend::Auto => uring::Hub::new(profile).map_err(Some),
+            Backend::Uring => Ok(uring::Hub::new(profile)
+                .map_err(|refusal| ReactorError::NoRing(refusal).into_io())?),
+        };
+        let (side, refusal) = match ring {
+            Ok(hub) => (
+                Side::Ring {
+                    hub: Arc::new(hub),
+                    completed: Vec::new(),
+                },
+                None,
+            ),
+            Err(refusal) => (
+                Side::Poll {
+                    hub: Arc::new(poll::Hub::new()?),
+                    events: Events::with_capacity(EVENTS_MAX),
+                },
+                refusal,
+            ),
+        };
         Ok(Self {
-            handle: Arc::new(Handle {
-                hub: Arc::new(Hub::new()?),
-            }),
-            events: Events::with_capacity(EVENTS_MAX),
+            side,
+            refusal,
+            one_thread: PhantomData,
         })
     }
 
     /// Which backend serves: never [`Backend::Auto`].
     #[must_use]
     pub fn backend(&self) -> Backend {
-        Backend::Poll
+        match self.side {
+            Side::Poll { .. } => Backend::Poll,
+            Side::Ring { .. } => Backend::Uring,
+        }
+    }
+
+    /// Why the ring does not serve, if this reactor was to have one and has none.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RingRefusal> {
+        self.refusal
+    }
+
+    /// What [`Backend::explain`] said when this reactor was made, as far as it was asked.
+    #[must_use]
+    pub fn explanation(&self) -> Explanation {
+        match self.side {
+            Side::Ring { .. } => Explanation::of(None),
+            Side::Poll { .. } => {
+                Explanation::of(Some(self.refusal.unwrap_or(RingRefusal::Unasked)))
+            }
+        }
+    }
+
+    /// How many receive buffers of the ring's are in the hands of tasks, as
+    /// [`PooledBuf`](crate::buf::PooledBuf)s. None with readiness.
+    #[must_use]
+    pub fn pinned_buffers(&self) -> usize {
+        match &self.side {
+            Side::Poll { .. } => 0,
+            Side::Ring { hub, .. } => hub.pins(),
+        }
     }
 
     /// How many sockets are registered.
     #[must_use]
     pub fn sockets(&self) -> usize {
-        self.handle.hub.len()
+        match &self.side {
+            Side::Poll { hub, .. } => hub.len(),
+            Side::Ring { hub, .. } => hub.len(),
+        }
     }
 
-    pub(crate) fn hub(&self) -> Arc<Hub> {
-        Arc::clone(&self.handle.hub)
+    pub(crate) fn hub(&self) -> Hub {
+        match &self.side {
+            Side::Poll { hub, .. } => Hub::Poll(Arc::clone(hub)),
+            Side::Ring { hub, .. } => Hub::Ring(Arc::clone(hub)),
+        }
     }
 }
 
 impl Driver for Reactor {
     fn park(&mut self, until: Until) -> io::Result<Turn> {
-        self.events.clear();
-        let result = self.handle.hub.wait(&mut self.events, until);
+        let result = match &mut self.side {
+            Side::Poll { hub, events } => {
+                events.clear();
+                hub.wait(events, until)
+            }
+            Side::Ring { hub, completed } => {
+                completed.clear();
+                hub.park(until, completed)
+            }
+        };
         // Before anything else, so that who is woken finds the time of this turn.
         let now = time::anchor();
         result.map_err(|error| crate::error::while_doing("wait for sockets", error))?;
-        let woken = self.handle.hub.dispatch(&self.events);
+        let woken = match &self.side {
+            Side::Poll { hub, events } => hub.dispatch(events),
+            Side::Ring { hub, completed } => hub.dispatch(completed),
+        };
         Ok(Turn { now, woken })
     }
 
-    /// Always `false`: whether a socket is ready, only the kernel knows.
+    /// With readiness always `false`: whether a socket is ready, only the kernel knows.
     fn peek(&self) -> bool {
-        false
+        match &self.side {
+            Side::Poll { .. } => false,
+            Side::Ring { hub, .. } => hub.peek(),
+        }
     }
 
     fn handle(&self) -> Arc<dyn DriverHandle> {
-        Arc::clone(&self.handle) as Arc<dyn DriverHandle>
+        Arc::new(Handle { hub: self.hub() })
     }
 }
 
 impl DriverHandle for Handle {
     fn enter(&self) -> Entered {
-        Entered::new(&CURRENT, Arc::clone(&self.hub))
+        Entered::new(&CURRENT, Arc::new(self.hub.clone()))
     }
 
     fn unpark(&self) {
-        self.hub.unpark();
+        match &self.hub {
+            Hub::Poll(hub) => hub.unpark(),
+            Hub::Ring(hub) => hub.unpark(),
+        }
     }
 
     fn rescue(&self, _now: Nanos, limit: usize) -> usize {
-        // Whatever is taken out of the poll has to be delivered, and one event may wake two.
-        let events_max = (limit / 2).min(EVENTS_MAX);
-        if events_max == 0 {
-            return 0;
+        match &self.hub {
+            Hub::Poll(hub) => {
+                // Whatever is taken out of the poll has to be delivered, and one event may wake
+                // two.
+                let events_max = (limit / 2).min(EVENTS_MAX);
+                if events_max == 0 {
+                    return 0;
+                }
+                let mut events = Events::with_capacity(events_max);
+                if !hub.look(&mut events) {
+                    return 0;
+                }
+                hub.dispatch(&events)
+            }
+            Hub::Ring(hub) => {
+                let mut completed = Vec::new();
+                if !hub.rescue(limit, &mut completed) {
+                    return 0;
+                }
+                hub.dispatch(&completed)
+            }
         }
-        let mut events = Events::with_capacity(events_max);
-        if !self.hub.look(&mut events) {
-            return 0;
-        }
-        self.hub.dispatch(&events)
     }
 
     fn next(&self) -> Option<Nanos> {
@@ -161,7 +290,10 @@ impl DriverHandle for Handle {
 
 impl Drop for Reactor {
     fn drop(&mut self) {
-        self.handle.hub.close();
+        match &self.side {
+            Side::Poll { hub, .. } => hub.close(),
+            Side::Ring { hub, .. } => hub.close(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the reactor itself may have to say, inside an [`io::Error`].
 
+use crate::backend::RingRefusal;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -25,6 +26,9 @@ pub enum ReactorError {
     /// The reactor that the socket is registered with has been dropped. Code MS0005. The kind is
     /// [`io::ErrorKind::NotConnected`].
     Gone,
+    /// The ring was asked for by its name, and this is why there is none. Code MS0009. The kind is
+    /// [`io::ErrorKind::Unsupported`].
+    NoRing(RingRefusal),
     /// The reactor has no place for another socket. The kind is [`io::ErrorKind::OutOfMemory`].
     Full,
 }
@@ -36,6 +40,7 @@ impl ReactorError {
         match self {
             Self::Background(_) | Self::Full => true,
             Self::Gone => false,
+            Self::NoRing(refusal) => refusal.is_transient(),
         }
     }
 
@@ -43,6 +48,7 @@ impl ReactorError {
         let kind = match &self {
             Self::Background(error) => error.kind(),
             Self::Gone => io::ErrorKind::NotConnected,
+            Self::NoRing(_) => io::ErrorKind::Unsupported,
             Self::Full => io::ErrorKind::OutOfMemory,
         };
         io::Error::new(kind, self)
@@ -61,6 +67,11 @@ impl fmt::Display for ReactorError {
                 "the reactor that this socket is registered with has been dropped: nobody would \
                  tell when it is ready (MS0005)",
             ),
+            Self::NoRing(refusal) => write!(
+                f,
+                "the backend \"uring\" is not to be had, and was asked for by its name; \
+                 \"auto\" takes readiness instead: {refusal} (MS0009)"
+            ),
             Self::Full => f.write_str("the reactor has no place for another socket"),
         }
     }
@@ -70,7 +81,7 @@ impl Error for ReactorError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Background(error) => Some(error),
-            Self::Gone | Self::Full => None,
+            Self::Gone | Self::NoRing(_) | Self::Full => None,
         }
     }
 }

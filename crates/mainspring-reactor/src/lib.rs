@@ -3,6 +3,7 @@
 //! | item | what it is |
 //! |---|---|
 //! | [`net`] | TCP: listeners, streams and their halves, sockets with options, look-up |
+//! | [`buf`] | buffers that are lent, and buffers that go in and come back |
 //! | [`Reactor`] | the [`Driver`](mainspring_core::driver::Driver) of a worker that knows I/O |
 //! | [`Backend`] | what serves the sockets, and why that |
 //! | [`ReactorError`] | what the reactor itself may have to say |
@@ -21,11 +22,12 @@
 
 mod backend;
 mod background;
+pub mod buf;
 mod driver;
 mod error;
 pub mod net;
 
-pub use self::backend::{Backend, Explanation};
+pub use self::backend::{Backend, Explanation, RingRefusal, UnknownBackend};
 pub use self::driver::Reactor;
 pub use self::error::ReactorError;
 

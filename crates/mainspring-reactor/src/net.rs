@@ -15,6 +15,11 @@
 //! [`CancelSafe`](mainspring_core::CancelSafe) and may be dropped at any time without losing a byte
 //! or a connection. The others say in their documentation what is lost.
 //!
+//! # Invariants
+//!
+//! - **net.received** — memory counts as initialised only for bytes that the system says it has
+//!   written there.
+//!
 //! # Which reactor
 //!
 //! A socket is registered where it is made: with the reactor that is current on that thread, else
@@ -26,21 +31,26 @@ mod methods;
 mod accept_error;
 mod addr;
 mod half;
+mod into_std;
 mod ops;
 mod owned_half;
+mod owned_ops;
 mod stream_core;
 mod tcp_listener;
 mod tcp_socket;
 mod tcp_stream;
 mod traits;
+mod unsent;
 
 #[cfg(feature = "tokio-io")]
 mod tokio_io;
 
 pub use self::addr::{ToAddrs, lookup_host};
 pub use self::half::{ReadHalf, WriteHalf};
-pub use self::ops::{Flush, Peek, Read, Ready, Shutdown, Write, WriteVectored};
+pub use self::into_std::{IntoStd, IntoStdListener};
+pub use self::ops::{Flush, Peek, Read, Ready, RecvPooled, Shutdown, Write, WriteVectored};
 pub use self::owned_half::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+pub use self::owned_ops::{ReadOwned, WriteOwned};
 pub use self::tcp_listener::{Accept, TcpListener};
 pub use self::tcp_socket::TcpSocket;
 pub use self::tcp_stream::TcpStream;

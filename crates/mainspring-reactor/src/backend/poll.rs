@@ -2,7 +2,6 @@
 
 pub(crate) mod hub;
 pub(crate) mod io;
-pub(crate) mod notify;
 pub(crate) mod readiness;
 pub(crate) mod registry;
 pub(crate) mod waiters;

@@ -1,4 +1,5 @@
-use super::Reactor;
+use super::{Hub, Reactor};
+use crate::backend::Backend;
 use crate::backend::poll::Io;
 use crate::backend::poll::waiters::Waiters;
 use crate::error::ReactorError;
@@ -32,6 +33,25 @@ fn pair() -> (TcpStream, net::TcpStream) {
     (TcpStream::from_std(stream).unwrap(), other)
 }
 
+fn into_std(stream: TcpStream) -> net::TcpStream {
+    let mut leaving = pin!(stream.into_std());
+    match leaving
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(Ok(left)) => left.stream,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The hub of this thread.
+fn hub() -> Arc<crate::backend::poll::Hub> {
+    match crate::driver::current() {
+        Some(Hub::Poll(hub)) => hub,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn is_gone(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     matches!(inner, Some(ReactorError::Gone))
@@ -40,7 +60,7 @@ fn is_gone(error: &io::Error) -> bool {
 // WITNESS: hub.kick, notify.token
 #[test]
 fn unpark_is_remembered_once() {
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let handle = reactor.handle();
     handle.unpark();
     handle.unpark();
@@ -59,7 +79,7 @@ fn unpark_is_remembered_once() {
 // WITNESS: alarm.set, alarm.fd
 #[test]
 fn wait_of_a_fraction_of_a_millisecond_is_never_early_nor_endless() {
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     for fraction in [1, 7_001, 333_333, 1_000_001] {
         let deadline = time::now().saturating_add(Duration::from_nanos(fraction));
         // The same deadline again and again, as a worker does that was woken for something else.
@@ -73,7 +93,7 @@ fn wait_of_a_fraction_of_a_millisecond_is_never_early_nor_endless() {
 // WITNESS: alarm.set
 #[test]
 fn ringing_that_a_rescuer_took_out_does_not_lose_the_deadline() {
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let handle = reactor.handle();
     let deadline = time::now().saturating_add(Duration::from_nanos(900_001));
     // The owner sets the alarm, is called back, and is late; the rescuer takes the ringing.
@@ -98,13 +118,13 @@ fn ringing_that_a_rescuer_took_out_does_not_lose_the_deadline() {
 #[test]
 fn failed_registrations_keep_no_slot() {
     use std::os::fd::AsRawFd;
-    let reactor = Reactor::new().unwrap();
+    let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     for _ in 0..1_000 {
         // epoll does not take regular files.
         let fd = file.as_raw_fd();
-        let refused = crate::background::current().unwrap().register(
+        let refused = hub().register(
             &mut mio::unix::SourceFd(&fd),
             Interest::READABLE,
             Waiters::one(),
@@ -117,11 +137,11 @@ fn failed_registrations_keep_no_slot() {
 // WITNESS: poll-io.explicit
 #[test]
 fn socket_leaves_with_its_stream_and_may_come_back() {
-    let reactor = Reactor::new().unwrap();
+    let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let (stream, _other) = pair();
     assert_eq!(reactor.sockets(), 1);
-    let stream = stream.into_std().unwrap();
+    let stream = into_std(stream);
     assert_eq!(reactor.sockets(), 0);
     // The kernel would refuse a descriptor that is still registered.
     let stream = TcpStream::from_std(stream).unwrap();
@@ -133,10 +153,10 @@ fn socket_leaves_with_its_stream_and_may_come_back() {
 // WITNESS: poll-io.explicit, registry.generation
 #[test]
 fn duplicate_of_a_closed_socket_wakes_nobody() {
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let (stream, mut other) = pair();
-    let std_stream = stream.into_std().unwrap();
+    let std_stream = into_std(stream);
     let duplicate = std_stream.try_clone().unwrap();
     drop(TcpStream::from_std(std_stream).unwrap());
     // The number and the slot are used again.
@@ -167,7 +187,7 @@ fn panicking_waker_keeps_no_other_from_being_woken() {
             panic!("a waker");
         }
     }
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let mut pairs: Vec<_> = (0..40).map(|_| pair()).collect();
     let woken = Arc::new(Count::default());
@@ -198,7 +218,7 @@ fn panicking_waker_keeps_no_other_from_being_woken() {
 
 #[test]
 fn rescue_wakes_within_its_limit_for_an_owner_that_does_not_come() {
-    let reactor = Reactor::new().unwrap();
+    let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let handle = reactor.handle();
     let _entered = handle.enter();
     let (mut stream, mut other) = pair();
@@ -224,7 +244,7 @@ fn rescue_wakes_within_its_limit_for_an_owner_that_does_not_come() {
 // WITNESS: hub.closed, poll-io.end, readiness.gone
 #[test]
 fn dropped_reactor_wakes_who_waits_and_each_gets_one_error() {
-    let reactor = Reactor::new().unwrap();
+    let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let handle = reactor.handle();
     let entered = handle.enter();
     let (mut stream, mut other) = pair();
@@ -287,7 +307,7 @@ fn dropped_reactor_wakes_who_waits_and_each_gets_one_error() {
 // WITNESS: poll-io.window
 #[test]
 fn event_between_the_dry_call_and_the_wait_is_seen() {
-    let mut reactor = Reactor::new().unwrap();
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let (stream, mut other) = {
         let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -297,7 +317,7 @@ fn event_between_the_dry_call_and_the_wait_is_seen() {
         (mio::net::TcpStream::from_std(stream), other)
     };
     let interest = Interest::READABLE | Interest::WRITABLE;
-    let io = Io::new(stream, interest, Waiters::one()).unwrap();
+    let io = Io::new(stream, interest, Waiters::one(), hub()).unwrap();
     let mut calls = 0;
     let mut cx = Context::from_waker(Waker::noop());
     let half = crate::backend::poll::Half::Read;

@@ -109,3 +109,10 @@ to_addrs! {
     &String, this => Plan::of_text(this);
     String, this => Plan::of_text(&this);
 }
+
+/// An address of a TCP socket.
+pub(super) fn inet(address: io::Result<socket2::SockAddr>) -> io::Result<SocketAddr> {
+    address?
+        .as_socket()
+        .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+}

@@ -1,8 +1,10 @@
 //! The two directions of a borrowed stream.
 
-use super::ops::{Flush, Peek, Read, Ready, Shutdown, Write, WriteVectored};
+use super::ops::{Flush, Peek, Read, Ready, RecvPooled, Shutdown, Write, WriteVectored};
+use super::owned_ops::{ReadOwned, WriteOwned};
 use super::stream_core::StreamCore;
 use crate::backend::Backend;
+use crate::buf::{IoBuf, IoBufMut};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 

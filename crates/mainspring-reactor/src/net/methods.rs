@@ -22,6 +22,41 @@ macro_rules! read_methods {
             self.core().read(buf)
         }
 
+        /// Lends what is there, once something is: up to 4 KiB in memory of the runtime's, which
+        /// goes back when it is dropped. An empty one is the end: the other side writes no more.
+        ///
+        /// For who passes the bytes on: nothing is copied, and a connection that waits holds no
+        /// memory.
+        ///
+        /// # Cancel safety
+        ///
+        /// *Safe*: dropped before it is ready it has read nothing.
+        ///
+        /// # Errors
+        ///
+        /// As [`read`](Self::read).
+        pub fn recv_pooled(&mut self) -> RecvPooled<'_> {
+            self.core().recv_pooled()
+        }
+
+        /// Reads into the room behind what `buf` holds, once something is there, and gives `buf`
+        /// back with the count. Zero bytes are the end; or `buf` had no room.
+        ///
+        /// On the ring the system writes into `buf` itself: for bytes in bulk. Nothing is
+        /// allocated.
+        ///
+        /// # Cancel safety
+        ///
+        /// *Safe* for the bytes: dropped before it is ready it gives `buf` up, and what arrives in
+        /// it is there for the next read.
+        ///
+        /// # Errors
+        ///
+        /// As [`read`](Self::read); `buf` comes back all the same.
+        pub fn read_owned<B: IoBufMut>(&mut self, buf: B) -> ReadOwned<'_, B> {
+            ReadOwned::new(self.core(), buf)
+        }
+
         /// Fills `buf`.
         ///
         /// # Cancel safety
@@ -124,15 +159,37 @@ macro_rules! write_methods {
             self.core().write_all(buf).await
         }
 
-        /// Hands over what was written. TCP has nothing to hand over: ready at once.
+        /// Writes all of `buf`, and gives it back with the count, which is all of it but after an
+        /// error in the middle: that is the next call's.
+        ///
+        /// On the ring nothing is copied but by the system itself, and the call goes to the kernel
+        /// together with everything else of a turn.
         ///
         /// # Cancel safety
         ///
-        /// *Safe*.
+        /// *Not restartable*: polled once, it is on its way, and dropping it changes nothing of
+        /// that. All of `buf` is sent, before anything that is written later; where readiness
+        /// serves, together with the next write, flush or shutdown. An error comes with the next
+        /// call in this direction.
         ///
         /// # Errors
         ///
-        /// None.
+        /// As [`write`](Self::write); `buf` comes back all the same.
+        pub fn write_owned<B: IoBuf>(&mut self, buf: B) -> WriteOwned<'_, B> {
+            WriteOwned::new(self.core(), buf)
+        }
+
+        /// Waits until everything that was handed over by
+        /// [`write_owned`](Self::write_owned) is with the system. What
+        /// [`write`](Self::write) took is there already.
+        ///
+        /// # Cancel safety
+        ///
+        /// *Safe*: it writes nothing of its own.
+        ///
+        /// # Errors
+        ///
+        /// Those of a [`write_owned`](Self::write_owned) whose future was dropped.
         pub fn flush(&mut self) -> Flush<'_> {
             self.core().flush()
         }
@@ -142,13 +199,13 @@ macro_rules! write_methods {
         ///
         /// # Cancel safety
         ///
-        /// *Safe*: it is done by its first poll.
+        /// *Safe*: dropped before it is ready it has done nothing.
         ///
         /// # Errors
         ///
         /// What the system says to the call.
         pub fn shutdown(&mut self) -> Shutdown<'_> {
-            self.core().shutdown_later()
+            self.core().shutdown()
         }
 
         /// Writes what there is room for now.
@@ -187,7 +244,7 @@ macro_rules! addr_methods {
         ///
         /// What the system says: the connection is over.
         pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-            self.core().socket().peer_addr()
+            super::addr::inet(self.core().socket().peer_addr())
         }
 
         /// This side's address.
@@ -196,7 +253,7 @@ macro_rules! addr_methods {
         ///
         /// What the system says.
         pub fn local_addr(&self) -> io::Result<SocketAddr> {
-            self.core().socket().local_addr()
+            super::addr::inet(self.core().socket().local_addr())
         }
 
         /// Which backend serves it.

@@ -2,6 +2,7 @@
 
 use super::stream_core::StreamCore;
 use crate::backend::poll::Half;
+use crate::buf::PooledBuf;
 use mainspring_core::CancelSafe;
 use std::fmt;
 use std::future::Future;
@@ -56,6 +57,13 @@ operation! {
 }
 
 operation! {
+    /// Lends what is there, once something is. See
+    /// [`TcpStream::recv_pooled`](super::TcpStream::recv_pooled).
+    RecvPooled {} -> PooledBuf,
+    this, cx => this.core.poll_recv_pooled(cx)
+}
+
+operation! {
     /// Looks at what is there, once something is. See
     /// [`TcpStream::peek`](super::TcpStream::peek).
     Peek { buf: &'a mut [u8] } -> usize,
@@ -84,14 +92,86 @@ operation! {
 }
 
 operation! {
-    /// Hands over what was written; for TCP that has been done. See
+    /// Waits until what was written is with the system. See
     /// [`TcpStream::flush`](super::TcpStream::flush).
     Flush {} -> (),
-    this, _cx => this.core.poll_flush()
+    this, cx => this.core.poll_flush(cx)
 }
 
 operation! {
     /// Ends the direction of writing. See [`TcpStream::shutdown`](super::TcpStream::shutdown).
     Shutdown {} -> (),
-    this, _cx => Poll::Ready(this.core.shutdown())
+    this, cx => this.core.poll_shutdown(cx)
+}
+
+impl StreamCore {
+    pub(super) fn read<'a>(&'a self, buf: &'a mut [u8]) -> Read<'a> {
+        Read { core: self, buf }
+    }
+
+    pub(super) fn recv_pooled(&self) -> RecvPooled<'_> {
+        RecvPooled { core: self }
+    }
+
+    pub(super) fn peek<'a>(&'a self, buf: &'a mut [u8]) -> Peek<'a> {
+        Peek { core: self, buf }
+    }
+
+    pub(super) fn write<'a>(&'a self, buf: &'a [u8]) -> Write<'a> {
+        Write { core: self, buf }
+    }
+
+    pub(super) fn write_vectored<'a>(&'a self, bufs: &'a [IoSlice<'a>]) -> WriteVectored<'a> {
+        WriteVectored { core: self, bufs }
+    }
+
+    pub(super) fn readable(&self) -> Ready<'_> {
+        Ready {
+            core: self,
+            half: Half::Read,
+        }
+    }
+
+    pub(super) fn writable(&self) -> Ready<'_> {
+        Ready {
+            core: self,
+            half: Half::Write,
+        }
+    }
+
+    pub(super) fn flush(&self) -> Flush<'_> {
+        Flush { core: self }
+    }
+
+    pub(super) fn shutdown(&self) -> Shutdown<'_> {
+        Shutdown { core: self }
+    }
+
+    pub(super) async fn read_exact(&self, buf: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < buf.len() {
+            match self.read(&mut buf[filled..]).await? {
+                0 => {
+                    let wanted = buf.len();
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        format!("the connection ended after {filled} of {wanted} bytes"),
+                    ));
+                }
+                read => filled += read,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn write_all(&self, buf: &[u8]) -> io::Result<()> {
+        let mut rest = buf;
+        while !rest.is_empty() {
+            match self.write(rest).await? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                written => rest = &rest[written..],
+            }
+        }
+        Ok(())
+    }
 }

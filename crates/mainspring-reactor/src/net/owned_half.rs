@@ -1,9 +1,11 @@
 //! The two directions of a stream, for two tasks.
 
-use super::ops::{Flush, Peek, Read, Ready, Shutdown, Write, WriteVectored};
+use super::ops::{Flush, Peek, Read, Ready, RecvPooled, Shutdown, Write, WriteVectored};
+use super::owned_ops::{ReadOwned, WriteOwned};
 use super::stream_core::StreamCore;
 use super::tcp_stream::TcpStream;
 use crate::backend::Backend;
+use crate::buf::{IoBuf, IoBufMut};
 use std::error::Error;
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -86,8 +88,7 @@ impl OwnedWriteHalf {
 impl Drop for OwnedWriteHalf {
     fn drop(&mut self) {
         if let Some(core) = &self.core {
-            // Nobody is there to be told; the reader will see how the connection is.
-            let _ = core.shutdown();
+            core.shut_down_later();
         }
     }
 }

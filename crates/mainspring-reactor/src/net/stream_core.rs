@@ -1,69 +1,118 @@
-//! What a stream and its halves share: a registered socket, and its calls.
+//! What a stream and its halves share: a socket that a backend serves, and its calls.
 
-use super::ops::{Flush, Peek, Read, Ready, Shutdown, Write, WriteVectored};
+use super::unsent::Unsent;
 use crate::backend::Backend;
 use crate::backend::poll::waiters::Waiters;
 use crate::backend::poll::{Half, Io};
+use crate::backend::uring;
+use crate::background;
+use crate::buf::PooledBuf;
+use crate::driver::Hub;
 use mainspring_core::wait::WaitKind;
 use mio::Interest;
-use std::io::{self, IoSlice, Read as _, Write as _};
+use socket2::{SockRef, Socket};
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+
+/// Bytes that one receive brings at most, where the memory is lent.
+const LENT_BYTES: usize = 4096;
 
 #[derive(Debug)]
 pub(super) struct StreamCore {
     source: Source,
 }
 
-/// Who serves the stream. Another backend is another variant.
+/// Who serves the stream.
 #[derive(Debug)]
-enum Source {
-    Poll(Io<mio::net::TcpStream>),
+pub(super) enum Source {
+    Poll {
+        io: Io<mio::net::TcpStream>,
+        unsent: Unsent,
+    },
+    Ring(uring::Stream),
+}
+
+/// Whether a call on a socket that is taken over waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Blocking,
+    NonBlocking,
+    Unknown,
 }
 
 impl StreamCore {
-    pub(super) fn new(stream: mio::net::TcpStream) -> io::Result<Self> {
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let io = Io::new(stream, interest, Waiters::one())?;
-        Ok(Self {
-            source: Source::Poll(io),
-        })
+    /// Takes a socket over, for the reactor that is current here.
+    pub(super) fn new(socket: Socket, mode: Mode) -> io::Result<Self> {
+        let source = match background::current()? {
+            Hub::Poll(hub) => {
+                if mode != Mode::NonBlocking {
+                    socket.set_nonblocking(true)?;
+                }
+                let stream = mio::net::TcpStream::from_std(socket.into());
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                Source::Poll {
+                    io: Io::new(stream, interest, Waiters::one(), hub)?,
+                    unsent: Unsent::new(),
+                }
+            }
+            Hub::Ring(hub) => {
+                if mode != Mode::Blocking {
+                    socket.set_nonblocking(false)?;
+                }
+                Source::Ring(uring::Stream::new(socket, hub)?)
+            }
+        };
+        Ok(Self { source })
+    }
+
+    pub(super) fn source(&self) -> &Source {
+        &self.source
     }
 
     pub(super) fn backend(&self) -> Backend {
         match self.source {
-            Source::Poll(_) => Backend::Poll,
+            Source::Poll { .. } => Backend::Poll,
+            Source::Ring(_) => Backend::Uring,
         }
     }
 
-    fn io(&self) -> &Io<mio::net::TcpStream> {
-        let Source::Poll(io) = &self.source;
-        io
+    pub(super) fn socket(&self) -> SockRef<'_> {
+        match &self.source {
+            Source::Poll { io, .. } => SockRef::from(io.source()),
+            Source::Ring(stream) => SockRef::from(stream.socket()),
+        }
     }
 
-    pub(super) fn socket(&self) -> &mio::net::TcpStream {
-        self.io().source()
-    }
-
-    pub(super) fn into_std(self) -> net::TcpStream {
-        let Source::Poll(io) = self.source;
-        io.into_source().into()
+    /// Waits until nothing of the stream is under way, then takes it apart: into the socket, in
+    /// blocking mode, and what has arrived.
+    pub(super) async fn into_parts(self) -> io::Result<(Socket, Vec<u8>)> {
+        match self.source {
+            Source::Poll { io, unsent } => {
+                std::future::poll_fn(|cx| unsent.poll(cx, &io)).await?;
+                let socket = Socket::from(net::TcpStream::from(io.into_source()));
+                socket.set_nonblocking(false)?;
+                Ok((socket, Vec::new()))
+            }
+            Source::Ring(stream) => {
+                std::future::poll_fn(|cx| stream.poll_settled(cx)).await;
+                // The kernel may hold a reference for a moment longer: a second descriptor.
+                let socket = stream.socket().try_clone()?;
+                let unread = stream.take_unread();
+                Ok((socket, unread))
+            }
+        }
     }
 
     /// Waits for the end of the connect that the socket was created with.
     pub(super) fn poll_connected(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io()
-            .poll_io(cx, Half::Write, WaitKind::Connect, |socket| {
-                if let Some(error) = socket.take_error()? {
-                    return Err(error);
-                }
-                match socket.peer_addr() {
-                    Ok(_) => Ok(()),
-                    // Under way. Linux says so by this code, others by EINVAL.
-                    Err(error) if is_unconnected(&error) => Err(io::ErrorKind::WouldBlock.into()),
-                    Err(error) => Err(error),
-                }
-            })
+        match &self.source {
+            Source::Poll { io, .. } => io.poll_io(cx, Half::Write, WaitKind::Connect, |socket| {
+                is_connected(&SockRef::from(socket))
+            }),
+            Source::Ring(stream) => stream.poll_call(cx, WaitKind::Connect, is_connected),
+        }
     }
 
     pub(super) fn poll_read(
@@ -71,10 +120,21 @@ impl StreamCore {
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.io()
-            .poll_io(cx, Half::Read, WaitKind::Read, |mut socket| {
-                socket.read(buf)
-            })
+        self.poll_read_uninit(cx, uninit(buf))
+    }
+
+    /// As `poll_read`; as many bytes as it says are initialised.
+    pub(super) fn poll_read_uninit(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [MaybeUninit<u8>],
+    ) -> Poll<io::Result<usize>> {
+        match &self.source {
+            Source::Poll { io, .. } => io.poll_io(cx, Half::Read, WaitKind::Read, |socket| {
+                socket.try_io(|| SockRef::from(socket).recv(buf))
+            }),
+            Source::Ring(stream) => stream.poll_read(cx, buf),
+        }
     }
 
     pub(super) fn poll_peek(
@@ -82,15 +142,39 @@ impl StreamCore {
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.io()
-            .poll_io(cx, Half::Read, WaitKind::Read, |socket| socket.peek(buf))
+        match &self.source {
+            Source::Poll { io, .. } => {
+                io.poll_io(cx, Half::Read, WaitKind::Read, |socket| socket.peek(buf))
+            }
+            Source::Ring(stream) => stream.poll_peek(cx, uninit(buf)),
+        }
+    }
+
+    pub(super) fn poll_recv_pooled(&self, cx: &mut Context<'_>) -> Poll<io::Result<PooledBuf>> {
+        match &self.source {
+            Source::Poll { io, .. } => io.poll_io(cx, Half::Read, WaitKind::Read, |socket| {
+                // Only now: a connection that waits holds no buffer.
+                let mut bytes = Vec::with_capacity(LENT_BYTES);
+                let room = bytes.spare_capacity_mut();
+                let count = socket.try_io(|| SockRef::from(socket).recv(room))?;
+                // SAFETY: [net.received] the system has written as many bytes.
+                unsafe { bytes.set_len(count) };
+                Ok(PooledBuf::heap(bytes, 0))
+            }),
+            Source::Ring(stream) => stream.poll_lend(cx),
+        }
     }
 
     pub(super) fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.io()
-            .poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
-                socket.write(buf)
-            })
+        match &self.source {
+            Source::Poll { io, unsent } => {
+                ready!(unsent.poll(cx, io))?;
+                io.poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
+                    io::Write::write(&mut socket, buf)
+                })
+            }
+            Source::Ring(stream) => stream.poll_write(cx, buf),
+        }
     }
 
     pub(super) fn poll_write_vectored(
@@ -98,25 +182,56 @@ impl StreamCore {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.io()
-            .poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
-                socket.write_vectored(bufs)
-            })
+        match &self.source {
+            Source::Poll { io, unsent } => {
+                ready!(unsent.poll(cx, io))?;
+                io.poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
+                    io::Write::write_vectored(&mut socket, bufs)
+                })
+            }
+            Source::Ring(stream) => stream.poll_write_vectored(cx, bufs),
+        }
     }
 
     pub(super) fn poll_ready(&self, cx: &mut Context<'_>, half: Half) -> Poll<io::Result<()>> {
-        let kind = match half {
-            Half::Read => WaitKind::Read,
-            Half::Write => WaitKind::Write,
-        };
-        self.io().poll_ready(cx, half, kind)
+        match (&self.source, half) {
+            (Source::Poll { io, .. }, Half::Read) => io.poll_ready(cx, half, WaitKind::Read),
+            (Source::Poll { io, .. }, Half::Write) => io.poll_ready(cx, half, WaitKind::Write),
+            (Source::Ring(stream), Half::Read) => stream.poll_readable(cx),
+            (Source::Ring(stream), Half::Write) => stream.poll_writable(cx),
+        }
     }
 
-    pub(super) fn poll_flush(&self) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    pub(super) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &self.source {
+            Source::Poll { io, unsent } => unsent.poll(cx, io),
+            Source::Ring(stream) => stream.poll_flush(cx),
+        }
     }
 
-    pub(super) fn shutdown(&self) -> io::Result<()> {
+    pub(super) fn poll_shutdown(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &self.source {
+            Source::Poll { io, unsent } => {
+                ready!(unsent.poll(cx, io))?;
+                Poll::Ready(self.shut_down())
+            }
+            Source::Ring(stream) => stream.poll_shutdown(cx),
+        }
+    }
+
+    /// Ends the direction of writing, as soon as nothing is being sent, for nobody to be told.
+    pub(super) fn shut_down_later(&self) {
+        match &self.source {
+            // The reader will see how the connection is.
+            Source::Poll { io, unsent } => {
+                unsent.send_now(io);
+                let _ = self.shut_down();
+            }
+            Source::Ring(stream) => stream.shut_down_later(),
+        }
+    }
+
+    fn shut_down(&self) -> io::Result<()> {
         match self.socket().shutdown(net::Shutdown::Write) {
             // The connection is over, this direction with it.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
@@ -125,78 +240,43 @@ impl StreamCore {
     }
 
     pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io().try_io(Half::Read, |mut socket| socket.read(buf))
+        match &self.source {
+            Source::Poll { io, .. } => {
+                io.try_io(Half::Read, |mut socket| io::Read::read(&mut socket, buf))
+            }
+            Source::Ring(stream) => stream.try_read(uninit(buf)),
+        }
     }
 
     pub(super) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io()
-            .try_io(Half::Write, |mut socket| socket.write(buf))
-    }
-
-    pub(super) fn read<'a>(&'a self, buf: &'a mut [u8]) -> Read<'a> {
-        Read { core: self, buf }
-    }
-
-    pub(super) fn peek<'a>(&'a self, buf: &'a mut [u8]) -> Peek<'a> {
-        Peek { core: self, buf }
-    }
-
-    pub(super) fn write<'a>(&'a self, buf: &'a [u8]) -> Write<'a> {
-        Write { core: self, buf }
-    }
-
-    pub(super) fn write_vectored<'a>(&'a self, bufs: &'a [IoSlice<'a>]) -> WriteVectored<'a> {
-        WriteVectored { core: self, bufs }
-    }
-
-    pub(super) fn readable(&self) -> Ready<'_> {
-        Ready {
-            core: self,
-            half: Half::Read,
-        }
-    }
-
-    pub(super) fn writable(&self) -> Ready<'_> {
-        Ready {
-            core: self,
-            half: Half::Write,
-        }
-    }
-
-    pub(super) fn flush(&self) -> Flush<'_> {
-        Flush { core: self }
-    }
-
-    pub(super) fn shutdown_later(&self) -> Shutdown<'_> {
-        Shutdown { core: self }
-    }
-
-    pub(super) async fn read_exact(&self, buf: &mut [u8]) -> io::Result<()> {
-        let mut filled = 0;
-        while filled < buf.len() {
-            match self.read(&mut buf[filled..]).await? {
-                0 => {
-                    let wanted = buf.len();
-                    return Err(io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        format!("the connection ended after {filled} of {wanted} bytes"),
-                    ));
-                }
-                read => filled += read,
+        match &self.source {
+            Source::Poll { io, unsent } => {
+                unsent.try_send(io)?;
+                io.try_io(Half::Write, |mut socket| io::Write::write(&mut socket, buf))
             }
+            Source::Ring(stream) => stream.try_write(buf),
         }
-        Ok(())
     }
+}
 
-    pub(super) async fn write_all(&self, buf: &[u8]) -> io::Result<()> {
-        let mut rest = buf;
-        while !rest.is_empty() {
-            match self.write(rest).await? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                written => rest = &rest[written..],
-            }
-        }
-        Ok(())
+/// A slice of initialised bytes is one of bytes that may not be, as long as only bytes are written
+/// to it: which is all that receiving does.
+fn uninit(buf: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    let (start, bytes) = (buf.as_mut_ptr(), buf.len());
+    // SAFETY: [net.received] the layout is the same, and nothing here writes an uninitialised byte.
+    unsafe { std::slice::from_raw_parts_mut(start.cast(), bytes) }
+}
+
+/// Whether a connect has ended, and how.
+fn is_connected(socket: &Socket) -> io::Result<()> {
+    if let Some(error) = socket.take_error()? {
+        return Err(error);
+    }
+    match socket.peer_addr() {
+        Ok(_) => Ok(()),
+        // Under way. Linux says so by this code, others by EINVAL.
+        Err(error) if is_unconnected(&error) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -13,21 +13,27 @@
 //! are about to close something.
 
 use super::accept_error::OnAcceptError;
+use super::addr::inet;
+use super::into_std::IntoStdListener;
+use super::stream_core::Mode;
 use super::tcp_stream::TcpStream;
-use crate::backend::Backend;
 use crate::backend::poll::io::Named;
 use crate::backend::poll::waiters::Waiters;
 use crate::backend::poll::{Half, Io};
+use crate::backend::{Backend, uring};
+use crate::background;
+use crate::driver::Hub;
 use crate::error::{ReactorError, while_doing};
 use mainspring_core::time::{self, Sleep};
 use mainspring_core::wait::{self, WaitKind};
-use mainspring_core::wait_list::{Waiter, Why};
+use mainspring_core::wait_list::{From, Waiter, Why};
 use mainspring_core::{CancelSafe, WaitList, budget};
 use mio::Interest;
-use socket2::SockRef;
+use socket2::{SockRef, Socket};
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::iter;
 use std::net::{self, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -58,11 +64,15 @@ pub struct TcpListener {
     source: Source,
 }
 
-/// Who serves the listener. Another backend is another variant.
+/// Who serves the listener.
 #[derive(Debug)]
 enum Source {
     Poll(Io<mio::net::TcpListener>),
+    Ring(uring::Listener),
 }
+
+/// What was accepted.
+type Accepted = (Socket, SocketAddr, Mode);
 
 impl TcpListener {
     /// Listens on `address`, as servers do: on Unix, an address that an old connection still holds
@@ -73,42 +83,87 @@ impl TcpListener {
     /// What the system says, with the address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         mio::net::TcpListener::bind(address)
-            .and_then(Self::from_mio)
+            .and_then(|listener| {
+                Self::new(net::TcpListener::from(listener).into(), Mode::NonBlocking)
+            })
             .map_err(|error| while_doing(format_args!("listen on {address}"), error))
     }
 
-    /// Takes over a listener of the standard library's, and makes it non-blocking.
+    /// Takes over a listener of the standard library's, in whichever mode it is.
     ///
     /// # Errors
     ///
-    /// What the system says to that, or the reactor to the registration.
+    /// What the system says to changing its mode, or the reactor to the registration.
     pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        Self::from_mio(mio::net::TcpListener::from_std(listener))
+        Self::new(listener.into(), Mode::Unknown)
     }
 
-    /// Gives the listener back to the standard library, deregistered and blocking.
+    /// Gives the listener back to the standard library, in blocking mode, with the connections that
+    /// had come. Waits until nothing of it is under way in the system, which is a moment.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Not restartable*: the listener is closed, and connections that had come are too.
     ///
     /// # Errors
     ///
-    /// What the system says to making it blocking.
-    pub fn into_std(self) -> io::Result<net::TcpListener> {
-        let Source::Poll(io) = self.source;
-        let listener = net::TcpListener::from(io.into_source());
-        listener.set_nonblocking(false)?;
-        Ok(listener)
-    }
-
-    fn from_mio(listener: mio::net::TcpListener) -> io::Result<Self> {
-        let io = Io::new(listener, Interest::READABLE, Waiters::many())?;
-        Ok(Self {
-            source: Source::Poll(io),
+    /// What the system says.
+    pub async fn into_std(self) -> io::Result<IntoStdListener> {
+        let (listener, unaccepted) = match self.source {
+            Source::Poll(io) => {
+                let listener = net::TcpListener::from(io.into_source());
+                listener.set_nonblocking(false)?;
+                (listener, Vec::new())
+            }
+            Source::Ring(listener) => {
+                poll_fn(|cx| listener.poll_settled(cx)).await;
+                let came = iter::from_fn(|| listener.take_unaccepted());
+                let unaccepted = came.map(net::TcpStream::from).collect();
+                // The kernel may hold a reference for a moment longer: a second descriptor.
+                (listener.socket().try_clone()?.into(), unaccepted)
+            }
+        };
+        Ok(IntoStdListener {
+            listener,
+            unaccepted,
         })
     }
 
-    fn io(&self) -> &Io<mio::net::TcpListener> {
-        let Source::Poll(io) = &self.source;
-        io
+    pub(super) fn new(socket: Socket, mode: Mode) -> io::Result<Self> {
+        let source = match background::current()? {
+            Hub::Poll(hub) => {
+                if mode != Mode::NonBlocking {
+                    socket.set_nonblocking(true)?;
+                }
+                let listener = mio::net::TcpListener::from_std(socket.into());
+                Source::Poll(Io::new(listener, Interest::READABLE, Waiters::many(), hub)?)
+            }
+            Hub::Ring(hub) => {
+                if mode != Mode::Blocking {
+                    socket.set_nonblocking(false)?;
+                }
+                Source::Ring(uring::Listener::new(socket, hub)?)
+            }
+        };
+        Ok(Self { source })
+    }
+
+    fn socket(&self) -> SockRef<'_> {
+        match &self.source {
+            Source::Poll(io) => SockRef::from(io.source()),
+            Source::Ring(listener) => SockRef::from(listener.socket()),
+        }
+    }
+
+    /// Who waits for a connection.
+    fn queue(&self) -> &WaitList {
+        match &self.source {
+            Source::Poll(io) => {
+                let queue = io.shared().waiters.queue();
+                queue.expect("a listener has a queue")
+            }
+            Source::Ring(listener) => listener.queue(),
+        }
     }
 
     /// Waits for a connection.
@@ -128,10 +183,9 @@ impl TcpListener {
     /// register the connection, which is closed then.
     /// [`ReactorError::Gone`] instead of waiting, if the listener's reactor has been dropped.
     pub fn accept(&self) -> Accept<'_> {
-        let queue = self.io().shared().waiters.queue();
         Accept {
             listener: self,
-            waiter: Waiter::new(queue.expect("a listener has a queue"), ()),
+            waiter: Waiter::new(self.queue(), ()),
             waits: false,
             pause: None,
             pause_next: BACK_OFF_MIN,
@@ -144,7 +198,7 @@ impl TcpListener {
     ///
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io().source().local_addr()
+        inet(self.socket().local_addr())
     }
 
     /// How many hops a packet may take.
@@ -153,7 +207,7 @@ impl TcpListener {
     ///
     /// What the system says.
     pub fn ttl(&self) -> io::Result<u32> {
-        SockRef::from(self.io().source()).ttl_v4()
+        self.socket().ttl_v4()
     }
 
     /// Sets how many hops a packet may take.
@@ -162,7 +216,7 @@ impl TcpListener {
     ///
     /// What the system says.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        SockRef::from(self.io().source()).set_ttl_v4(ttl)
+        self.socket().set_ttl_v4(ttl)
     }
 
     /// Takes the error that the system holds for the socket, if there is one.
@@ -171,7 +225,7 @@ impl TcpListener {
     ///
     /// What the system says to the question.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.io().source().take_error()
+        self.socket().take_error()
     }
 
     /// Which backend serves it.
@@ -179,25 +233,53 @@ impl TcpListener {
     pub fn backend(&self) -> Backend {
         match self.source {
             Source::Poll(_) => Backend::Poll,
+            Source::Ring(_) => Backend::Uring,
         }
     }
 
-    fn try_accept(&self) -> io::Result<(mio::net::TcpStream, SocketAddr)> {
-        self.io().try_io(Half::Read, |listener| listener.accept())
+    fn try_accept(&self) -> io::Result<Accepted> {
+        match &self.source {
+            Source::Poll(io) => {
+                let (stream, peer) = io.try_io(Half::Read, |listener| listener.accept())?;
+                let socket = Socket::from(net::TcpStream::from(stream));
+                Ok((socket, peer, Mode::NonBlocking))
+            }
+            Source::Ring(listener) => loop {
+                let socket = listener.try_accept()?;
+                // The kernel keeps one address for all that one accept brings. A connection that
+                // has none any more is over.
+                if let Ok(peer) = inet(socket.peer_addr()) {
+                    return Ok((socket, peer, Mode::Blocking));
+                }
+            },
+        }
     }
 
     /// Whether an accept may get somewhere, or has to report that the reactor has gone.
     fn is_ready(&self) -> bool {
-        self.io().shared().word.snapshot().is_ready(Half::Read)
+        match &self.source {
+            Source::Poll(io) => io.shared().word.snapshot().is_ready(Half::Read),
+            Source::Ring(listener) => listener.is_ready(),
+        }
     }
 
     fn is_gone(&self) -> bool {
-        self.io().shared().word.snapshot().is_gone()
+        match &self.source {
+            Source::Poll(io) => io.shared().word.snapshot().is_gone(),
+            Source::Ring(listener) => listener.is_gone(),
+        }
     }
 
     /// Tells the next waiter that there may be more.
     fn tell_next(&self) {
-        self.io().shared().waiters.tell_next();
+        self.queue().wake_one(From::Oldest);
+    }
+
+    fn number(&self) -> u64 {
+        match &self.source {
+            Source::Poll(io) => io.source().number(),
+            Source::Ring(listener) => listener.socket().number(),
+        }
     }
 }
 
@@ -262,9 +344,9 @@ impl Fields<'_, '_> {
                 *self.pause = None;
             }
             match self.listener.try_accept() {
-                Ok((stream, peer)) => {
+                Ok((socket, peer, mode)) => {
                     self.pass_on();
-                    let stream = TcpStream::from_mio(stream)
+                    let stream = TcpStream::new(socket, mode)
                         .map_err(|error| while_doing("register a connection", error));
                     return Poll::Ready(stream.map(|stream| (stream, peer)));
                 }
@@ -302,8 +384,10 @@ impl Fields<'_, '_> {
 
     /// Tells whoever is first in the queue, in which this one is not.
     fn pass_on(&mut self) {
-        // CLAIM: [accept.chain] the listener was not found dry: there may be more.
-        self.listener.tell_next();
+        // CLAIM: [accept.chain] unless the listener is known to be dry, there may be more.
+        if self.listener.is_ready() {
+            self.listener.tell_next();
+        }
     }
 }
 
@@ -316,7 +400,7 @@ impl Future for Accept<'_> {
         let result = this.poll(cx);
         match &result {
             Poll::Ready(_) => unit.spend(),
-            Poll::Pending => wait::note(WaitKind::Accept, this.listener.io().source().number()),
+            Poll::Pending => wait::note(WaitKind::Accept, this.listener.number()),
         }
         result
     }

@@ -1,11 +1,13 @@
 //! A TCP socket that is not connected yet.
 
+use super::addr::inet;
+use super::stream_core::Mode;
 use super::tcp_listener::TcpListener;
 use super::tcp_stream::TcpStream;
 use crate::error::while_doing;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{self, SocketAddr};
+use std::net::SocketAddr;
 
 /// A TCP socket before it connects or listens: the place for options.
 ///
@@ -72,6 +74,11 @@ impl TcpSocket {
         Self::new(Domain::IPV6)
     }
 
+    /// A socket that can connect to `address`.
+    pub(super) fn for_address(address: SocketAddr) -> io::Result<Self> {
+        Self::new(Domain::for_address(address))
+    }
+
     fn new(domain: Domain) -> io::Result<Self> {
         // Not inherited by children, on every system.
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -106,10 +113,7 @@ impl TcpSocket {
     ///
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        let address = self.socket.local_addr()?;
-        address
-            .as_socket()
-            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+        inet(self.socket.local_addr())
     }
 
     /// Binds to `address`.
@@ -131,27 +135,27 @@ impl TcpSocket {
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.socket
             .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
-        TcpListener::from_std(self.socket.into())
+        TcpListener::new(self.socket, Mode::NonBlocking)
     }
 
     /// Connects to `address`.
     ///
     /// # Cancel safety
     ///
-    /// *Loses value*: the attempt is given up, and the socket closed. Another attempt needs another
-    /// socket.
+    /// *Safe*: the attempt is the socket's, and goes on. Calling it again, with the same address,
+    /// waits for its end.
     ///
     /// # Errors
     ///
-    /// What the system says, with the address.
-    pub async fn connect(self, address: SocketAddr) -> io::Result<TcpStream> {
+    /// What the system says, with the address. Another attempt needs another socket then.
+    pub async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let attempt = async {
             match self.socket.connect(&address.into()) {
                 Err(error) if !is_under_way(&error) => return Err(error),
                 _ => {}
             }
-            let stream: net::TcpStream = self.socket.into();
-            TcpStream::finish_connect(mio::net::TcpStream::from_std(stream)).await
+            // This one stays: it has to be there for another call.
+            TcpStream::finish_connect(self.socket.try_clone()?).await
         };
         attempt
             .await
@@ -171,7 +175,11 @@ impl TcpSocket {
 
 #[cfg(unix)]
 fn is_under_way(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EINPROGRESS)
+    // The second: by an earlier call. The third: and it has ended.
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINPROGRESS | libc::EALREADY | libc::EISCONN)
+    )
 }
 
 #[cfg(not(unix))]

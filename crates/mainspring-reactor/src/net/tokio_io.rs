@@ -16,9 +16,11 @@ macro_rules! async_read {
                 cx: &mut Context<'_>,
                 buf: &mut ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                let read = ready!(
-                    self.get_mut().core_mut().poll_read(cx, buf.initialize_unfilled())
-                )?;
+                // SAFETY: [net.received] nothing but received bytes is written there.
+                let room = unsafe { buf.unfilled_mut() };
+                let read = ready!(self.get_mut().core_mut().poll_read_uninit(cx, room))?;
+                // SAFETY: [net.received] as many bytes have been written.
+                unsafe { buf.assume_init(read) };
                 buf.advance(read);
                 Poll::Ready(Ok(()))
             }
@@ -49,12 +51,12 @@ macro_rules! async_write {
                 true
             }
 
-            fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.get_mut().core_mut().poll_flush()
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.get_mut().core_mut().poll_flush(cx)
             }
 
-            fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(self.get_mut().core_mut().shutdown())
+            fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.get_mut().core_mut().poll_shutdown(cx)
             }
         })*
     };

@@ -44,12 +44,12 @@ macro_rules! async_write {
                 self.get_mut().core_mut().poll_write_vectored(cx, bufs)
             }
 
-            fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.get_mut().core_mut().poll_flush()
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.get_mut().core_mut().poll_flush(cx)
             }
 
-            fn poll_close(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(self.get_mut().core_mut().shutdown())
+            fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.get_mut().core_mut().poll_shutdown(cx)
             }
         })*
     };

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::net;
 use std::time::Duration;
 
-on_both! {
+on_each! {
     refused_connect_says_where,
     connect_to_a_full_queue_times_out,
     names_are_looked_up_and_addresses_tried_in_turn,

@@ -3,15 +3,24 @@
 use crate::rig::{self, Drive, InBackground, drive, listener, pair, poll_once};
 use mainspring_core::driver::Driver;
 use mainspring_core::time::sleep;
-use mainspring_reactor::Reactor;
+use mainspring_reactor::{Backend, Reactor};
 use std::pin::pin;
 use std::time::Duration;
 
 const IDLE: Duration = Duration::from_millis(50);
 
 #[test]
-fn idle_driver_sleeps_through() {
-    let mut reactor = Reactor::new().unwrap();
+fn idle_driver_sleeps_through_on_ring() {
+    idle_driver_sleeps_through(rig::ring());
+}
+
+#[test]
+fn idle_driver_sleeps_through_on_poll() {
+    idle_driver_sleeps_through(Reactor::with_backend(Backend::Poll).unwrap());
+}
+
+fn idle_driver_sleeps_through(mut reactor: Reactor) {
+    rig::expect(reactor.backend());
     let _entered = reactor.handle().enter();
     let ((mut client, _server), _) = drive(&mut reactor, pair());
     let (listener, _) = listener();

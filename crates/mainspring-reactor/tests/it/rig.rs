@@ -3,7 +3,8 @@
 use mainspring_core::driver::{Driver, DriverHandle, Until};
 use mainspring_core::park::{Parker, Unparker};
 use mainspring_reactor::net::{TcpListener, TcpStream};
-use mainspring_reactor::{Backend, Reactor};
+use mainspring_reactor::{Backend, Reactor, RingRefusal};
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -17,11 +18,45 @@ pub(crate) trait Drive {
     fn run<T>(test: impl Future<Output = T>) -> T;
 }
 
-/// A reactor on the thread that polls.
-pub(crate) struct OnThisThread;
+/// A reactor over the ring on the thread that polls.
+pub(crate) struct OnRing;
+
+/// A reactor over readiness on the thread that polls.
+pub(crate) struct OnPoll;
 
 /// No reactor on the thread that polls: the background thread's.
 pub(crate) struct InBackground;
+
+thread_local! {
+    /// Which backend has to serve the test that runs on this thread.
+    static EXPECTED: Cell<Backend> = const { Cell::new(Backend::Poll) };
+}
+
+/// Which backend has to serve the test that runs on this thread.
+pub(crate) fn expected() -> Backend {
+    EXPECTED.get()
+}
+
+/// Which backend has to serve from now on.
+pub(crate) fn expect(backend: Backend) {
+    EXPECTED.set(backend);
+}
+
+/// The ring's reactor, or where the kernel has no ring, said loudly, the other one.
+pub(crate) fn ring() -> Reactor {
+    let reactor = match Reactor::with_backend(Backend::Uring) {
+        Ok(reactor) => reactor,
+        Err(error) => {
+            eprintln!("NOT ON THE RING: {error}");
+            Reactor::with_backend(Backend::Poll).unwrap()
+        }
+    };
+    let explained = Backend::explain();
+    if explained.refusal() != Some(RingRefusal::Environment) {
+        assert_eq!(reactor.backend(), explained.used());
+    }
+    reactor
+}
 
 struct Unpark(Arc<dyn DriverHandle>);
 
@@ -45,12 +80,25 @@ pub(crate) fn drive<T>(reactor: &mut Reactor, test: impl Future<Output = T>) -> 
     }
 }
 
-impl Drive for OnThisThread {
+impl Drive for OnRing {
     fn run<T>(test: impl Future<Output = T>) -> T {
-        let mut reactor = Reactor::new().unwrap();
-        let _entered = reactor.handle().enter();
-        drive(&mut reactor, test).0
+        run(ring(), test)
     }
+}
+
+impl Drive for OnPoll {
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run(Reactor::with_backend(Backend::Poll).unwrap(), test)
+    }
+}
+
+fn run<T>(mut reactor: Reactor, test: impl Future<Output = T>) -> T {
+    expect(reactor.backend());
+    let _entered = reactor.handle().enter();
+    let result = drive(&mut reactor, test).0;
+    // Whoever was dropped has been seen off.
+    assert_eq!(reactor.sockets(), 0);
+    result
 }
 
 struct Thread(Unparker);
@@ -63,6 +111,7 @@ impl Wake for Thread {
 
 impl Drive for InBackground {
     fn run<T>(test: impl Future<Output = T>) -> T {
+        expect(Backend::Poll);
         let parker = Parker::new();
         let waker = Waker::from(Arc::new(Thread(parker.unparker())));
         let mut test = pin!(test);
@@ -75,11 +124,14 @@ impl Drive for InBackground {
     }
 }
 
-/// Each named test on both ways to run.
-macro_rules! on_both {
+/// Each named test on every way to run.
+macro_rules! on_each {
     ($($name:ident),* $(,)?) => {
-        mod on_this_thread {
-            $(#[test] fn $name() { super::$name::<crate::rig::OnThisThread>(); })*
+        mod on_ring {
+            $(#[test] fn $name() { super::$name::<crate::rig::OnRing>(); })*
+        }
+        mod on_poll {
+            $(#[test] fn $name() { super::$name::<crate::rig::OnPoll>(); })*
         }
         mod in_background {
             $(#[test] fn $name() { super::$name::<crate::rig::InBackground>(); })*
@@ -90,7 +142,7 @@ macro_rules! on_both {
 /// A listener on a free port of the loopback.
 pub(crate) fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    assert_eq!(listener.backend(), Backend::Poll);
+    assert_eq!(listener.backend(), expected());
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
@@ -100,10 +152,23 @@ pub(crate) async fn pair() -> (TcpStream, TcpStream) {
     let (listener, address) = listener();
     let client = TcpStream::connect(address).await.unwrap();
     let (server, peer) = listener.accept().await.unwrap();
+    drop(listener.into_std().await.unwrap());
     assert_eq!(client.local_addr().unwrap(), peer);
-    assert_eq!(client.backend(), Backend::Poll);
-    assert_eq!(server.backend(), Backend::Poll);
+    assert_eq!(client.backend(), expected());
+    assert_eq!(server.backend(), expected());
     (client, server)
+}
+
+/// Lets the driver have its turns until `holds` does: what is dropped is closed by the ring when
+/// the kernel has let go of it, which is a matter of turns.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    for _ in 0..10_000 {
+        if holds() {
+            return;
+        }
+        mainspring_core::task::yield_now().await;
+    }
+    panic!("it never holds");
 }
 
 /// Both futures at the same time, in one task.

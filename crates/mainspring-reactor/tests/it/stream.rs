@@ -6,7 +6,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::pin::pin;
 use std::time::Duration;
 
-on_both! {
+on_each! {
     half_close_is_an_end_and_the_other_direction_goes_on,
     reset_is_an_error_of_the_read_that_waits,
     reset_is_an_error_of_the_write_that_waits,

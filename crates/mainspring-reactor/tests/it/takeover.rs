@@ -5,7 +5,7 @@ use mainspring_reactor::net::{TcpListener, TcpStream};
 use std::io::{Read, Write};
 use std::net;
 
-on_both! {
+on_each! {
     blocking_sockets_are_taken_over_and_given_back,
 }
 
@@ -23,15 +23,15 @@ fn blocking_sockets_are_taken_over_and_given_back<D: Drive>() {
         read.unwrap();
         written.unwrap();
 
-        let mut server = server.into_std().unwrap();
-        let mut client = client.into_std().unwrap();
+        let mut server = server.into_std().await.unwrap().stream;
+        let mut client = client.into_std().await.unwrap().stream;
         let writer = std::thread::spawn(move || client.write_all(b"efgh").unwrap());
         // Blocking again: it waits for the other thread.
         server.read_exact(&mut buf).unwrap();
         assert_eq!(&buf, b"efgh");
         writer.join().unwrap();
 
-        let listener = listener.into_std().unwrap();
+        let listener = listener.into_std().await.unwrap().listener;
         let listener = TcpListener::from_std(listener).unwrap();
         let _client = net::TcpStream::connect(address).unwrap();
         listener.accept().await.unwrap();

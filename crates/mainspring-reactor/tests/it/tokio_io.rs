@@ -6,7 +6,7 @@ use std::io::IoSlice;
 use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-on_both! {
+on_each! {
     traits_of_tokio_read_and_write,
 }
 

@@ -11,23 +11,21 @@
 //! - **hub.closed** — a closed hub takes no source in, and every source that it had is told.
 
 use super::alarm::Alarm;
-use super::notify::{Notify, OnNotify, OnSleep};
 use super::readiness::{Half, Readiness, Report};
 use super::registry::{ALARM, Full, Registry, WAKER};
 use super::waiters::Waiters;
+use crate::backend::notify::{Notify, OnNotify, OnSleep};
+use crate::backend::panics::Panics;
 use crate::error::ReactorError;
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
-use mainspring_core::payload::{Payload, contain, discard};
 use mainspring_core::sync::Mutex;
 use mainspring_core::time;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 use std::fmt;
 use std::io;
-use std::panic;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 /// One registered source: its word and its waiters.
@@ -220,30 +218,6 @@ impl Hub {
             panics.catch(|| shared.waiters.tell_all());
         }
         panics.resume();
-    }
-}
-
-/// The first panic of foreign code, to be resumed when everybody was told.
-#[derive(Default)]
-struct Panics(Option<Payload>);
-
-impl Panics {
-    fn catch(&mut self, foreign: impl FnOnce()) {
-        if let Some(payload) = contain(foreign) {
-            match self.0 {
-                None => self.0 = Some(payload),
-                Some(_) => discard(payload),
-            }
-        }
-    }
-
-    fn resume(self) {
-        match self.0 {
-            // A second unwind would abort.
-            Some(payload) if thread::panicking() => discard(payload),
-            Some(payload) => panic::resume_unwind(payload),
-            None => {}
-        }
     }
 }
 

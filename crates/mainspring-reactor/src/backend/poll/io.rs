@@ -12,7 +12,6 @@ use super::Hub;
 use super::hub::Shared;
 use super::readiness::{Half, OnClear};
 use super::waiters::Waiters;
-use crate::background;
 use crate::error::ReactorError;
 use mainspring_core::budget;
 use mainspring_core::wait::{self, WaitKind};
@@ -23,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A source of the operating system, registered with the reactor that was current.
+/// A source of the operating system, registered with a reactor.
 pub(crate) struct Io<S: Source> {
     /// `None` only after `into_source`.
     source: Option<S>,
@@ -33,9 +32,13 @@ pub(crate) struct Io<S: Source> {
 }
 
 impl<S: Source> Io<S> {
-    /// Registers with the reactor of this thread, or else with the background thread's.
-    pub(crate) fn new(mut source: S, interest: Interest, waiters: Waiters) -> io::Result<Self> {
-        let hub = background::current()?;
+    /// Registers with the reactor.
+    pub(crate) fn new(
+        mut source: S,
+        interest: Interest,
+        waiters: Waiters,
+        hub: Arc<Hub>,
+    ) -> io::Result<Self> {
         let (token, shared) = hub.register(&mut source, interest, waiters)?;
         Ok(Self {
             source: Some(source),

@@ -1,4 +1,4 @@
-use crate::backend::poll::notify::{Notify, OnNotify, OnSleep};
+use crate::backend::notify::{Notify, OnNotify, OnSleep};
 
 // WITNESS: notify.token, notify.kick
 #[test]

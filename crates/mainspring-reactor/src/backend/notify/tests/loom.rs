@@ -1,7 +1,7 @@
 //! The wait in the kernel is `loom::thread::park`, whose token is the poll's waker. Work is handed
 //! over through a [`ManualClock`], whose accesses are relaxed.
 
-use crate::backend::poll::notify::{Notify, OnNotify, OnSleep};
+use crate::backend::notify::{Notify, OnNotify, OnSleep};
 use loom::sync::Arc;
 use loom::thread::{self, Thread};
 use mainspring_core::time::{Clock, ManualClock, Nanos};

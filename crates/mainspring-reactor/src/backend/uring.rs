@@ -1,0 +1,38 @@
+//! The completion ring: operations are handed to the kernel, which says when they are done.
+//!
+//! # The walk of a byte
+//!
+//! ```text
+//! kernel receives into a provided buffer, posts a completion with the operation's number
+//!   ─▶ hub: reaps, finds the socket by the number            (cell)
+//!   ─▶ the socket's half: the piece joins the carry-over      (read_half)
+//!   ─▶ the reader is woken; its next read copies out, or lends the buffer itself
+//!   ─▶ the buffer goes back to the ring with the next turn    (provided)
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `probe` | whether there is a ring, and if not, why |
+//! | `ring` | the two queues, and who may touch which end |
+//! | `provided` | the buffers that the kernel receives into |
+//! | `cell` | numbers of operations, and the references that they carry |
+//! | `read_half`, `write_half` | what a direction owns: plain data |
+//! | `stream`, `listener` | the sockets around them |
+//! | `hub` | a turn, other threads' requests, the end |
+
+mod cell;
+mod hub;
+mod listener;
+mod probe;
+mod provided;
+mod read_half;
+mod ring;
+mod stream;
+mod write_half;
+
+pub(crate) use self::hub::Hub;
+pub(crate) use self::listener::Listener;
+pub(crate) use self::probe::{Profile, probe};
+pub(crate) use self::provided::Lent;
+pub(crate) use self::ring::Completed;
+pub(crate) use self::stream::{ReadOwnedState, Stream, WriteOwnedState};

@@ -1,0 +1,225 @@
+//! A listener on the ring: one multishot accept, and the connections that it has brought.
+//!
+//! # Invariants
+//!
+//! - **ring-listener.owns** — a connection that nobody has taken is the listener's: the next accept
+//!   gets it, in the order of arrival; dropping the listener closes it.
+//! - **ring-listener.bounded** — while nobody accepts, the operation is stopped: how many wait here
+//!   is bounded by what was under way by then.
+//! - **ring-listener.begun** — as `ring-stream.begun`, under the lock of the listener's state.
+
+use super::cell::{self, Kind};
+use super::hub::{Gone, Hub};
+use super::ring::Completed;
+use crate::backend::panics::Panics;
+use crate::error::ReactorError;
+use io_uring::{cqueue, opcode, types::Fd};
+use mainspring_core::sync::Mutex;
+use mainspring_core::wait::{self, WaitKind};
+use mainspring_core::wait_list::From;
+use mainspring_core::{AtomicWaker, WaitList};
+use socket2::Socket;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// How many connections may wait for a task that accepts, before the operation is stopped.
+const CONNECTIONS_MAX: usize = 64;
+
+/// What has come.
+struct State {
+    connections: VecDeque<OwnedFd>,
+    /// Told once, after the connections that came before it.
+    failed: Option<i32>,
+    is_in_flight: bool,
+    is_stopping: bool,
+}
+
+/// What the accepts refer to.
+pub(crate) struct Shared {
+    socket: Socket,
+    hub: Arc<Hub>,
+    state: Mutex<State>,
+    queue: WaitList,
+    /// Who waits for the accept's end.
+    settler: AtomicWaker,
+}
+
+/// A socket that listens.
+pub(crate) struct Listener {
+    shared: Arc<Shared>,
+}
+
+impl Listener {
+    /// Takes a socket over, which has to be in blocking mode.
+    pub(crate) fn new(socket: Socket, hub: Arc<Hub>) -> io::Result<Self> {
+        if hub.is_closed() {
+            return Err(ReactorError::Gone.into_io());
+        }
+        hub.enrol();
+        Ok(Self {
+            shared: Arc::new(Shared {
+                socket,
+                hub,
+                state: Mutex::new(State {
+                    connections: VecDeque::new(),
+                    failed: None,
+                    is_in_flight: false,
+                    is_stopping: false,
+                }),
+                queue: WaitList::revocable(()),
+                settler: AtomicWaker::new(),
+            }),
+        })
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.shared.socket
+    }
+
+    /// Whether the reactor has gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.shared.hub.is_closed()
+    }
+
+    /// Who waits for a connection.
+    pub(crate) fn queue(&self) -> &WaitList {
+        &self.shared.queue
+    }
+
+    /// A connection that has come. `WouldBlock`: none has, and the kernel is asked for one.
+    pub(crate) fn try_accept(&self) -> io::Result<Socket> {
+        let mut state = self.shared.state.lock();
+        if let Some(connection) = state.connections.pop_front() {
+            return Ok(connection.into());
+        }
+        if let Some(code) = state.failed.take() {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        if !state.is_in_flight {
+            self.begin(&mut state)?;
+        }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn begin(&self, state: &mut State) -> io::Result<()> {
+        let entry = opcode::AcceptMulti::new(Fd(self.shared.socket.as_raw_fd()))
+            .flags(libc::SOCK_CLOEXEC)
+            .build();
+        let number = cell::lend(&self.shared, Kind::Accept);
+        // SAFETY: [uring.memory] it points to nothing but by its number, which was lent just now.
+        match unsafe { self.shared.hub.begin(entry.user_data(number)) } {
+            Ok(()) => {
+                // CLAIM: [ring-listener.begun]
+                state.is_in_flight = true;
+                Ok(())
+            }
+            Err(Gone) => {
+                // SAFETY: [cell.lent] nothing was begun: the reference is ours again.
+                drop(unsafe { cell::take_back::<Shared>(number) });
+                Err(ReactorError::Gone.into_io())
+            }
+        }
+    }
+
+    /// Whether an accept would find something.
+    pub(crate) fn is_ready(&self) -> bool {
+        let state = self.shared.state.lock();
+        !state.connections.is_empty() || state.failed.is_some() || !state.is_in_flight
+    }
+
+    /// Stops the accept, and waits until it has ended. What it has brought is there to be taken.
+    pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.shared.settler.register(cx.waker());
+        self.stop();
+        if self.shared.state.lock().is_in_flight {
+            wait::note(WaitKind::Accept, 0);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// A connection that has come, taken out.
+    pub(crate) fn take_unaccepted(&self) -> Option<Socket> {
+        let mut state = self.shared.state.lock();
+        state.connections.pop_front().map(Socket::from)
+    }
+
+    fn stop(&self) {
+        let mut state = self.shared.state.lock();
+        if state.is_in_flight && !state.is_stopping {
+            state.is_stopping = true;
+            drop(state);
+            let number = cell::name(&self.shared, Kind::Accept);
+            self.shared.hub.cancel(number);
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.stop();
+        self.shared.hub.leave();
+    }
+}
+
+/// An accept has something from the kernel. Returns how many were woken for it.
+///
+/// # Safety
+///
+/// The number is a listener's, and its reference is still lent ([cell.lent]).
+pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Panics) -> usize {
+    // SAFETY: [cell.lent] the caller's.
+    let shared = unsafe { cell::owner::<Shared>(completed.data) };
+    let is_last = !cqueue::more(completed.flags);
+    let mut state = shared.state.lock();
+    match completed.result {
+        fd if fd >= 0 => {
+            // SAFETY: [ring-listener.owns] the kernel gives us this descriptor, once.
+            state
+                .connections
+                .push_back(unsafe { OwnedFd::from_raw_fd(fd) });
+        }
+        code if matches!(-code, libc::ECANCELED | libc::EINTR | libc::EAGAIN) => {}
+        code => state.failed = Some(-code),
+    }
+    let stops = !is_last && !state.is_stopping && state.connections.len() >= CONNECTIONS_MAX;
+    // CLAIM: [ring-listener.bounded]
+    state.is_stopping |= stops;
+    if is_last {
+        state.is_in_flight = false;
+        state.is_stopping = false;
+    }
+    drop(state);
+    if stops {
+        hub.cancel(completed.data);
+    }
+    let mut woken = 0;
+    if hub.is_closed() {
+        panics.catch(|| shared.queue.wake_all());
+    } else {
+        panics.catch(|| woken = usize::from(shared.queue.wake_one(From::Oldest)));
+    }
+    if is_last {
+        if let Some(waker) = shared.settler.take() {
+            panics.catch(|| waker.wake());
+        }
+        hub.ended();
+        // SAFETY: [cell.lent] the last completion, by which the listener has left the state in
+        // flight.
+        let shared = unsafe { cell::take_back::<Shared>(completed.data) };
+        panics.catch(|| drop(shared));
+    }
+    woken
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener")
+            .field("socket", &self.shared.socket)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,268 @@
+//! A stream on the ring: the socket, its two directions, and the operations that they have in
+//! flight.
+//!
+//! # Invariants
+//!
+//! - **ring-stream.owns** — an operation belongs to the socket: dropping a future leaves it in
+//!   flight, and what it brings is the next call's.
+//! - **ring-stream.waiter** — a waiter is registered before its direction is looked at for the last
+//!   time, or before the operation begins that will wake it: no completion falls between.
+//! - **ring-stream.begun** — a direction says that an operation is in flight exactly from the
+//!   moment the hub has taken it until its last completion, both under the direction's lock.
+//! - **ring-stream.closing** — a stream that is dropped has its operations stopped; the descriptor
+//!   closes with the last of them.
+//! - **ring-stream.gone** — without its reactor a stream reads what has arrived, and what the
+//!   system has; then it says so.
+//!
+//! # Rejected
+//!
+//! - *Core's `Relay` for what arrives*: it is bounded, and the kernel goes on for a while after it
+//!   was asked to stop.
+//! - *Receiving into the caller's slice*: the kernel would write into it after the future is gone,
+//!   and the next call may bring another one. A request's copy costs less than the system call
+//!   that it saves.
+
+use super::Profile;
+use super::cell::{self, Kind};
+use super::hub::{Gone, Hub};
+use super::provided::{self, BUFFER_BYTES, Lent};
+use super::read_half::{Body, OnRead, Piece, ReadHalf, Source};
+use super::ring::Completed;
+use super::write_half::{OnWrite, Span, WriteHalf};
+use crate::backend::panics::Panics;
+use crate::backend::poll::Half;
+use crate::error::ReactorError;
+use io_uring::opcode;
+use io_uring::squeue::Entry;
+use io_uring::types::Fd;
+use mainspring_core::AtomicWaker;
+use mainspring_core::sync::{Mutex, MutexGuard};
+use socket2::Socket;
+use std::fmt;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::task::Waker;
+
+mod owned;
+mod read;
+mod write;
+
+pub(crate) use self::owned::{ReadOwnedState, WriteOwnedState};
+
+/// What the operations of a stream refer to.
+pub(crate) struct Shared {
+    socket: Socket,
+    hub: Arc<Hub>,
+    read: Mutex<ReadHalf>,
+    write: Mutex<WriteHalf>,
+    reader: AtomicWaker,
+    writer: AtomicWaker,
+}
+
+/// A connected socket, or one that is about to be.
+pub(crate) struct Stream {
+    shared: Arc<Shared>,
+}
+
+impl Stream {
+    /// Takes a socket over, which has to be in blocking mode: the kernel would not wait for
+    /// another.
+    pub(crate) fn new(socket: Socket, hub: Arc<Hub>) -> io::Result<Self> {
+        if hub.is_closed() {
+            return Err(ReactorError::Gone.into_io());
+        }
+        hub.enrol();
+        Ok(Self {
+            shared: Arc::new(Shared {
+                socket,
+                hub,
+                read: Mutex::new(ReadHalf::new()),
+                write: Mutex::new(WriteHalf::new()),
+                reader: AtomicWaker::new(),
+                writer: AtomicWaker::new(),
+            }),
+        })
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.shared.socket
+    }
+
+    fn fd(&self) -> Fd {
+        Fd(self.shared.socket.as_raw_fd())
+    }
+
+    fn read(&self) -> MutexGuard<'_, ReadHalf> {
+        self.shared.read.lock()
+    }
+
+    fn write(&self) -> MutexGuard<'_, WriteHalf> {
+        self.shared.write.lock()
+    }
+
+    /// Hands an operation in, with a reference to the stream.
+    ///
+    /// # Safety
+    ///
+    /// What the entry points to stays valid until its last completion ([uring.memory]).
+    unsafe fn begin(&self, entry: Entry, kind: Kind) -> Result<(), Gone> {
+        let number = cell::lend(&self.shared, kind);
+        // SAFETY: [uring.memory] the caller's; the number was lent just now.
+        let begun = unsafe { self.shared.hub.begin(entry.user_data(number)) };
+        if begun.is_err() {
+            // SAFETY: [cell.lent] nothing was begun: the reference is ours again, and not the last.
+            drop(unsafe { cell::take_back::<Shared>(number) });
+        }
+        begun
+    }
+
+    /// Has the operations of a direction stopped.
+    fn stop(&self, half: Half) {
+        let (asks, kind) = match half {
+            Half::Read => (self.read().stop(), Kind::Read),
+            Half::Write => (self.write().stop(), Kind::Write),
+        };
+        if asks {
+            self.shared.hub.cancel(cell::name(&self.shared, kind));
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // CLAIM: [ring-stream.closing]
+        self.stop(Half::Read);
+        self.stop(Half::Write);
+        self.shared.hub.leave();
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // What nobody has read: its buffers are the pool's again.
+        while let Some(piece) = self.read.lock().pop() {
+            discard(&self.hub, piece);
+        }
+    }
+}
+
+/// Lets go of a piece that has been read, or will never be. With no lock held: the memory may be a
+/// user's value.
+fn discard(hub: &Hub, piece: Piece) {
+    match piece.body {
+        Body::Provided(buffer) => hub.pool().give_back(buffer),
+        Body::Owned(storage) => drop(storage),
+    }
+}
+
+/// A direction of reading has something from the kernel. Returns who waits for it.
+///
+/// # Safety
+///
+/// The number is a stream's, and its reference is still lent ([cell.lent]).
+pub(super) unsafe fn complete_read(
+    hub: &Hub,
+    completed: Completed,
+    panics: &mut Panics,
+) -> Option<Waker> {
+    // SAFETY: [cell.lent] the caller's.
+    let shared = unsafe { cell::owner::<Shared>(completed.data) };
+    let owes = shared.read.lock().completed(completed);
+    let waker = owes.wakes.then(|| shared.reader.take()).flatten();
+    if let Some(buffer) = owes.unused {
+        hub.pool().give_back(buffer);
+    }
+    if owes.starves {
+        hub.pool().grow();
+    }
+    if owes.stops {
+        hub.cancel(completed.data);
+    }
+    if owes.is_last {
+        hub.ended();
+        // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
+        let shared = unsafe { cell::take_back::<Shared>(completed.data) };
+        panics.catch(|| drop(shared));
+    }
+    waker
+}
+
+/// A direction of writing has something from the kernel. Returns who waits for it.
+///
+/// # Safety
+///
+/// As for `complete_read`.
+pub(super) unsafe fn complete_write(
+    hub: &Hub,
+    completed: Completed,
+    panics: &mut Panics,
+) -> Option<Waker> {
+    // SAFETY: [cell.lent] the caller's.
+    let shared = unsafe { cell::owner::<Shared>(completed.data) };
+    let mut half = shared.write.lock();
+    let mut owes = half.completed(completed);
+    if let Some(rest) = owes.rest {
+        let entry = send(Fd(shared.socket.as_raw_fd()), rest);
+        // SAFETY: [uring.memory, write-half.kept] the memory is kept until the send has ended; the
+        // number's reference has not been taken back and goes on with the rest.
+        if unsafe { hub.begin(entry.user_data(completed.data)) }.is_ok() {
+            // Counted once more by that.
+            hub.ended();
+            return None;
+        }
+        half.stop();
+        owes = half.completed(Completed {
+            result: -libc::ECANCELED,
+            ..completed
+        });
+    }
+    drop(half);
+    if owes.shuts_down {
+        // Nobody is there to be told; the reader will see how the connection is.
+        let _ = shared.socket.shutdown(std::net::Shutdown::Write);
+    }
+    let waker = owes.wakes.then(|| shared.writer.take()).flatten();
+    let garbage = owes.garbage.take();
+    panics.catch(|| drop(garbage));
+    hub.ended();
+    // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
+    let shared = unsafe { cell::take_back::<Shared>(completed.data) };
+    panics.catch(|| drop(shared));
+    waker
+}
+
+/// A send of all of it.
+fn send(fd: Fd, span: Span) -> Entry {
+    let bytes = u32::try_from(span.bytes).unwrap_or(u32::MAX);
+    opcode::Send::new(fd, span.start, bytes)
+        .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
+        .build()
+}
+
+/// What a call says whose reactor has gone.
+fn gone() -> io::Error {
+    ReactorError::Gone.into_io()
+}
+
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// Makes a system call that does not wait, until no signal cuts it short.
+fn call<R>(mut call: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("socket", &self.shared.socket)
+            .finish_non_exhaustive()
+    }
+}
