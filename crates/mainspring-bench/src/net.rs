@@ -59,6 +59,12 @@ pub type Server = fn(TcpListener, Job);
 
 /// Who serves what. A new server is a function and a line.
 const SERVERS: &[(&str, &[Kind], Server)] = &[
+    ("ours", &[Kind::Echo, Kind::Http], servers::ours::pooled),
+    ("ours-plain", &[Kind::Echo, Kind::Http], servers::ours::plain),
+    ("ours-traits", &[Kind::Echo], servers::ours::traits),
+    ("ours-poll", &[Kind::Echo, Kind::Http], servers::ours::plain_poll),
+    ("ours-hyper", &[Kind::Http], servers::ours::hyper),
+    ("ours-hyper-poll", &[Kind::Http], servers::ours::hyper_poll),
     ("raw-ring", &[Kind::Echo, Kind::Http], raw_ring::serve),
     ("raw-epoll", &[Kind::Echo, Kind::Http], raw_epoll::serve),
     ("tokio", &[Kind::Echo, Kind::Http], servers::tokio::serve),

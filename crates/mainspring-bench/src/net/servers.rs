@@ -4,5 +4,6 @@ pub mod compio;
 pub mod glommio;
 pub mod hyper;
 pub mod monoio;
+pub mod ours;
 pub mod smol;
 pub mod tokio;

@@ -11,6 +11,7 @@
 use super::cell::{self, Kind};
 use super::hub::{Gone, Hub};
 use super::ring::Completed;
+use super::stream;
 use crate::backend::panics::Panics;
 use crate::error::ReactorError;
 use io_uring::{cqueue, opcode, types::Fd};
@@ -183,7 +184,8 @@ pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Pani
                 .connections
                 .push_back(unsafe { OwnedFd::from_raw_fd(fd) });
         }
-        code if matches!(-code, libc::ECANCELED | libc::EINTR | libc::EAGAIN) => {}
+        code if -code == libc::EAGAIN => stream::wait_again(&shared.socket),
+        code if matches!(-code, libc::ECANCELED | libc::EINTR) => {}
         code => state.failed = Some(-code),
     }
     let stops = !is_last && !state.is_stopping && state.connections.len() >= CONNECTIONS_MAX;

@@ -86,6 +86,8 @@ pub(crate) struct OnCompleted {
     pub(crate) unused: Option<u16>,
     /// The kernel found no buffer.
     pub(crate) starves: bool,
+    /// The kernel does not wait for this socket: somebody has changed its mode.
+    pub(crate) is_refused: bool,
 }
 
 /// What is in flight.
@@ -208,6 +210,7 @@ impl ReadHalf {
             is_last: !cqueue::more(completed.flags),
             ..OnCompleted::default()
         };
+        owes.is_refused = completed.result == -libc::EAGAIN;
         match source {
             Source::Receive => self.received(completed, &mut owes),
             Source::Owned => self.received_owned(completed.result),

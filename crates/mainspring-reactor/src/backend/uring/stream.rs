@@ -141,7 +141,9 @@ impl Drop for Stream {
 impl Drop for Shared {
     fn drop(&mut self) {
         // What nobody has read: its buffers are the pool's again.
-        while let Some(piece) = self.read.lock().pop() {
+        loop {
+            let unread = self.read.lock().pop();
+            let Some(piece) = unread else { return };
             discard(&self.hub, piece);
         }
     }
@@ -176,6 +178,9 @@ pub(super) unsafe fn complete_read(
     if owes.starves {
         hub.pool().grow();
     }
+    if owes.is_refused {
+        wait_again(&shared.socket);
+    }
     if owes.stops {
         hub.cancel(completed.data);
     }
@@ -202,6 +207,9 @@ pub(super) unsafe fn complete_write(
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
     let mut half = shared.write.lock();
     let mut owes = half.completed(completed);
+    if owes.is_refused {
+        wait_again(&shared.socket);
+    }
     if let Some(rest) = owes.rest {
         let entry = send(Fd(shared.socket.as_raw_fd()), rest);
         // SAFETY: [uring.memory, write-half.kept] the memory is kept until the send has ended; the
@@ -230,6 +238,13 @@ pub(super) unsafe fn complete_write(
     let shared = unsafe { cell::take_back::<Shared>(completed.data) };
     panics.catch(|| drop(shared));
     waker
+}
+
+/// Puts a socket back into the mode in which the kernel waits for it. Whoever shares its description
+/// has changed it, and operations would end at once, again and again.
+pub(super) fn wait_again(socket: &Socket) {
+    // If the system refuses, the next operation brings its own error.
+    let _ = socket.set_nonblocking(false);
 }
 
 /// A send of all of it.

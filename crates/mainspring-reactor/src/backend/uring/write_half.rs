@@ -51,6 +51,8 @@ pub(crate) struct OnSent {
     pub(crate) garbage: Option<Box<dyn Any + Send>>,
     /// End the direction of writing now.
     pub(crate) shuts_down: bool,
+    /// The kernel does not wait for this socket: somebody has changed its mode.
+    pub(crate) is_refused: bool,
 }
 
 /// What is in flight.
@@ -151,6 +153,7 @@ impl WriteHalf {
             rest: None,
             garbage: None,
             shuts_down: false,
+            is_refused: completed.result == -libc::EAGAIN,
         };
         let result = usize::try_from(completed.result).map_err(|_| -completed.result);
         match &mut self.op {
