@@ -225,11 +225,12 @@ impl Driver for Reactor {
         };
         // Before anything else, so that who is woken finds the time of this turn.
         let now = time::anchor();
-        result.map_err(|error| crate::error::while_doing("wait for sockets", error))?;
+        // A wait that failed may have brought something all the same, and would not bring it again.
         let woken = match &self.side {
             Side::Poll { hub, events } => hub.dispatch(events),
             Side::Ring { hub, completed } => hub.dispatch(completed),
         };
+        result.map_err(|error| crate::error::while_doing("wait for sockets", error))?;
         Ok(Turn { now, woken })
     }
 

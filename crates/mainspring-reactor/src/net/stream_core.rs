@@ -39,6 +39,8 @@ pub(super) enum Source {
 pub(super) enum Mode {
     Blocking,
     NonBlocking,
+    /// It does not wait, and shall not before [`StreamCore::connected`].
+    Connecting,
     Unknown,
 }
 
@@ -47,7 +49,7 @@ impl StreamCore {
     pub(super) fn new(socket: Socket, mode: Mode) -> io::Result<Self> {
         let source = match background::current()? {
             Hub::Poll(hub) => {
-                if mode != Mode::NonBlocking {
+                if !matches!(mode, Mode::NonBlocking | Mode::Connecting) {
                     socket.set_nonblocking(true)?;
                 }
                 let stream = mio::net::TcpStream::from_std(socket.into());
@@ -58,7 +60,7 @@ impl StreamCore {
                 }
             }
             Hub::Ring(hub) => {
-                if mode != Mode::Blocking {
+                if !matches!(mode, Mode::Blocking | Mode::Connecting) {
                     socket.set_nonblocking(false)?;
                 }
                 Source::Ring(uring::Stream::new(socket, hub)?)
@@ -112,6 +114,14 @@ impl StreamCore {
                 is_connected(&SockRef::from(socket))
             }),
             Source::Ring(stream) => stream.poll_call(cx, WaitKind::Connect, is_connected),
+        }
+    }
+
+    /// The connect has ended. Until then another call of it must not wait, later the ring's must.
+    pub(super) fn connected(&self) -> io::Result<()> {
+        match &self.source {
+            Source::Poll { .. } => Ok(()),
+            Source::Ring(stream) => stream.socket().set_nonblocking(false),
         }
     }
 

@@ -109,8 +109,9 @@ impl TcpStream {
 
     /// Waits for the end of a connect that has begun.
     pub(super) async fn finish_connect(socket: Socket) -> io::Result<Self> {
-        let stream = Self::new(socket, Mode::NonBlocking)?;
+        let stream = Self::new(socket, Mode::Connecting)?;
         poll_fn(|cx| stream.core.poll_connected(cx)).await?;
+        stream.core.connected()?;
         Ok(stream)
     }
 

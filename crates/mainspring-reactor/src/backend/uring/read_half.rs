@@ -182,7 +182,13 @@ impl ReadHalf {
     pub(crate) fn begin(&mut self, source: Source) {
         debug_assert!(!self.is_in_flight(), "read-half.one: two operations");
         debug_assert!(!self.is_ready(), "read-half.one: begun too early");
+        debug_assert!(
+            !matches!(self.owned, Owned::Adopted(_)),
+            "read-half.one: a buffer without its operation"
+        );
         self.is_starved = false;
+        // Of a receive whose future was forgotten: it says nothing about this one.
+        self.owned = Owned::Elsewhere;
         self.op = Op::Running {
             source,
             is_stopping: false,

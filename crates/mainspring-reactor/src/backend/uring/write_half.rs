@@ -125,6 +125,10 @@ impl WriteHalf {
     /// A send begins.
     pub(crate) fn begin_send(&mut self, span: Span) {
         debug_assert!(!self.is_in_flight(), "write-half.one: two operations");
+        // Of a send whose future was forgotten: it says nothing about this one.
+        if let Some(Err(code)) = self.done.take() {
+            self.failed.get_or_insert(code);
+        }
         self.op = Op::Send {
             rest: span,
             sent: 0,

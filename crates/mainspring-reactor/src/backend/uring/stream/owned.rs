@@ -5,8 +5,8 @@
 //! - **ring-owned.home** — while an operation uses a buffer, the buffer is in its future or, when
 //!   that was dropped, in the socket: it is never freed, and its bytes never move.
 
-use super::read::{Copy, Look};
-use super::{Gone, Kind, OnWrite, Source, Span, Stream, gone, opcode, send};
+use super::read::{Copy, Look, Taker};
+use super::{Gone, Kind, OnWrite, Source, Span, Stream, gone, opcode, send, would_block};
 use crate::buf::{Adopted, IoBuf, IoBufMut};
 use mainspring_core::budget;
 use mainspring_core::wait::{self, WaitKind};
@@ -56,7 +56,8 @@ impl Stream {
         let unit = ready!(budget::poll_proceed(cx));
         let mut is_registered = false;
         loop {
-            let result = match *state {
+            let was = *state;
+            let result = match was {
                 ReadOwnedState::Receiving => self.take_received(state),
                 ReadOwnedState::Idle => self.find_owned(state, buf, is_registered),
             };
@@ -68,6 +69,8 @@ impl Stream {
                     return Poll::Ready(Ok(count));
                 }
                 Some(Err(error)) => return Poll::Ready(Err(error)),
+                // It has ended with nothing, and nobody would wake: again.
+                None if was == ReadOwnedState::Receiving && *state != was => {}
                 None if is_registered => {
                     wait::note(WaitKind::Read, self.number());
                     return Poll::Pending;
@@ -106,7 +109,14 @@ impl Stream {
                 *state = ReadOwnedState::Receiving;
                 None
             }
-            Err(Gone) => Some(Err(gone())),
+            Err(Gone) => {
+                drop(half);
+                // CLAIM: [ring-stream.gone]
+                Some(match Copy(room(buf)).receive(self) {
+                    Err(error) if would_block(&error) => Err(gone()),
+                    result => result,
+                })
+            }
         }
     }
 
@@ -118,8 +128,8 @@ impl Stream {
         match result {
             Ok(count) => Some(Ok(count)),
             Err(libc::ECANCELED | libc::EINTR | libc::EAGAIN) => {
-                // Stopped by nobody of ours: once more, unless the reactor has gone.
-                self.shared.hub.is_closed().then(|| Err(gone()))
+                // Stopped by nobody of ours: once more. If the reactor has gone, that finds out.
+                None
             }
             Err(code) => Some(Err(io::Error::from_raw_os_error(code))),
         }
@@ -158,7 +168,7 @@ impl Stream {
             } else {
                 match half.look() {
                     OnWrite::Failed(code) => {
-                        return Poll::Ready(Err(io::Error::from_raw_os_error(code)));
+                        return Poll::Ready(Err(self.sent_error(code)));
                     }
                     OnWrite::Idle if is_registered => {
                         let span = Span {
@@ -186,7 +196,7 @@ impl Stream {
     }
 
     /// What an error of a send means.
-    fn sent_error(&self, code: i32) -> io::Error {
+    pub(super) fn sent_error(&self, code: i32) -> io::Error {
         if code == libc::ECANCELED && self.shared.hub.is_closed() {
             return gone();
         }

@@ -187,7 +187,13 @@ impl Stream {
         } else if self.is_there(Half::Read)? {
             Ok(())
         } else {
-            match self.begin_reading(half) {
+            // Without a buffer a receive ends at once, although nothing is there.
+            let begun = if self.needs_call(&half) {
+                self.begin_polling(half)
+            } else {
+                self.begin_reading(half)
+            };
+            match begun {
                 Ok(half) => return self.pending_reader(half),
                 Err(_) => Err(gone()),
             }
@@ -241,8 +247,7 @@ impl Stream {
         half: MutexGuard<'_, ReadHalf>,
         taker: &mut T,
     ) -> Poll<io::Result<Option<T::Output>>> {
-        let needs_call = half.is_starved() && !self.shared.hub.pool().has_room();
-        if !needs_call && !self.shared.hub.is_closed() {
+        if !self.needs_call(&half) && !self.shared.hub.is_closed() {
             return match self.begin_reading(half) {
                 Ok(half) => self.pending_reader(half),
                 // It has gone just now: once more, and differently.
@@ -264,6 +269,11 @@ impl Stream {
             Ok(half) => self.pending_reader(half),
             Err(_) => Poll::Ready(Err(gone())),
         }
+    }
+
+    /// Whether the kernel would find no buffer, as it did the last time.
+    fn needs_call(&self, half: &ReadHalf) -> bool {
+        half.is_starved() && !self.shared.hub.pool().has_room()
     }
 
     fn pending_reader<R>(&self, half: MutexGuard<'_, ReadHalf>) -> Poll<R> {

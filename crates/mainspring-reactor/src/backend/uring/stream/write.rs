@@ -33,7 +33,7 @@ impl Stream {
     pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         let mut half = self.write();
         match half.look() {
-            OnWrite::Failed(code) => Err(io::Error::from_raw_os_error(code)),
+            OnWrite::Failed(code) => Err(self.sent_error(code)),
             OnWrite::Wait => Err(io::ErrorKind::WouldBlock.into()),
             OnWrite::Idle => {
                 drop(half);
@@ -53,14 +53,16 @@ impl Stream {
 
     /// Waits until everything that was handed over by value is with the system.
     pub(crate) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.write().is_in_flight() {
-            // Most of the time; an error of a dropped send is told below.
-            let mut half = self.write();
+        let mut half = self.write();
+        if !half.is_sending() {
+            // Most of the time. A write that was dropped may have left a poll for room in flight:
+            // it has handed nothing over.
             return Poll::Ready(match half.look() {
-                OnWrite::Failed(code) => Err(io::Error::from_raw_os_error(code)),
+                OnWrite::Failed(code) => Err(self.sent_error(code)),
                 OnWrite::Idle | OnWrite::Wait => Ok(()),
             });
         }
+        drop(half);
         self.poll_call(cx, WaitKind::Write, |_| Ok(()))
     }
 
@@ -98,7 +100,7 @@ impl Stream {
         loop {
             let found = self.write().look();
             let result = match found {
-                OnWrite::Failed(code) => Err(io::Error::from_raw_os_error(code)),
+                OnWrite::Failed(code) => Err(self.sent_error(code)),
                 // CLAIM: [write-half.one]
                 OnWrite::Idle => call(|| attempt(self.socket())),
                 OnWrite::Wait if is_registered => return self.pending_writer(kind),
