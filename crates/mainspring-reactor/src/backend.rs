@@ -6,7 +6,7 @@
 //!
 //! | duty | readiness | ring |
 //! |---|---|---|
-//! | a source: takes a socket in, tells its halves apart, lets it go | `poll::Io` | `uring::Stream` |
+//! | a source: takes a socket in, knows its halves, lets it go | `poll::Io` | `uring::Stream` |
 //! | a wait that misses no event | `poll_io` | an operation in flight |
 //! | waiters: one for a half, a queue for `&self` | `poll::waiters` | beside the halves |
 //! | losslessness: what arrives late is the next call's | the kernel keeps it | the socket does |

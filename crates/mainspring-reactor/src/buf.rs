@@ -2,7 +2,7 @@
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`PooledBuf`] | what a receive brought, in memory of the runtime's; it goes back when dropped |
+//! | [`PooledBuf`] | what a receive brought, in the runtime's memory; dropping gives it back |
 //! | [`IoBuf`], [`IoBufMut`] | memory of the caller's that an operation owns while it runs |
 
 mod owned;

@@ -35,8 +35,9 @@ pub(crate) fn current() -> Option<Hub> {
 ///
 /// One for each worker; wrap it in the timer's driver to have timers. A socket belongs to the
 /// reactor that was [entered](DriverHandle::enter) on the thread that made it, for its whole life,
-/// and may be used from any thread; the reactor itself stays where it was made. Without an executor of the mainspring family none is needed:
-/// where no reactor is current, one background thread serves.
+/// and may be used from any thread; the reactor itself stays where it was made. Without an executor
+/// of the mainspring family none is needed: where no reactor is current, one background thread
+/// serves.
 ///
 /// # Guarantees
 ///

@@ -17,7 +17,9 @@
 //! | `provided` | the buffers that the kernel receives into |
 //! | `cell` | numbers of operations, and the references that they carry |
 //! | `read_half`, `write_half` | what a direction owns: plain data |
+//! | `side` | a direction between its caller and the ring: the lock and the waiter |
 //! | `stream`, `listener` | the sockets around them |
+//! | `remote` | what other threads hand in |
 //! | `hub` | a turn, other threads' requests, the end |
 
 mod cell;
@@ -26,7 +28,9 @@ mod listener;
 mod probe;
 mod provided;
 mod read_half;
+mod remote;
 mod ring;
+mod side;
 mod stream;
 mod write_half;
 

@@ -21,6 +21,7 @@
 
 use super::cell::{self, Kind};
 use super::provided::Pool;
+use super::remote::Remote;
 use super::ring::{Completed, Ring};
 use super::{Profile, listener, stream};
 use crate::backend::RingRefusal;
@@ -31,7 +32,6 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd};
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
-use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use mainspring_core::time;
 use std::fmt;
@@ -44,12 +44,6 @@ use std::time::Duration;
 /// How long the end waits for the kernel.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
-/// What other threads hand in.
-struct Remote {
-    entries: Vec<Entry>,
-    is_closed: bool,
-}
-
 /// The reactor has gone: nothing was begun.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Gone;
@@ -60,9 +54,7 @@ pub(crate) struct Hub {
     pool: Arc<Pool>,
     notify: Notify,
     event: OwnedFd,
-    remote: Mutex<Remote>,
-    /// There may be something in `remote`.
-    has_remote: AtomicBool,
+    remote: Remote<Entry>,
     is_closed: AtomicBool,
     /// Operations that the kernel, the backlog or `remote` holds.
     in_flight: AtomicUsize,
@@ -87,11 +79,7 @@ impl Hub {
                     code: code.unwrap_or(0),
                 },
             })?,
-            remote: Mutex::new(Remote {
-                entries: Vec::new(),
-                is_closed: false,
-            }),
-            has_remote: AtomicBool::new(false),
+            remote: Remote::new(),
             is_closed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             sockets: AtomicUsize::new(0),
@@ -173,28 +161,15 @@ impl Hub {
             unsafe { self.ring.push(entry) };
             return Ok(());
         }
-        let mut remote = self.remote.lock();
-        // CLAIM: [uring-hub.closed] under the lock under which `close` takes what is there.
-        if remote.is_closed {
-            return Err(Gone);
-        }
-        remote.entries.push(entry);
-        self.has_remote.store(true, Relaxed);
-        drop(remote);
+        // CLAIM: [uring-hub.closed] or it is refused.
+        self.remote.hand_in(entry).map_err(|_| Gone)?;
         self.unpark();
         Ok(())
     }
 
     /// By the owner: pushes what other threads have handed in.
     fn take_remote(&self) {
-        if !self.has_remote.load(Relaxed) {
-            return;
-        }
-        let mut remote = self.remote.lock();
-        self.has_remote.store(false, Relaxed);
-        let entries = std::mem::take(&mut remote.entries);
-        drop(remote);
-        for entry in entries {
+        for entry in self.remote.take() {
             // SAFETY: [uring.memory] whoever handed it in vouched for it.
             unsafe { self.ring.push(entry) };
         }
@@ -317,11 +292,8 @@ impl Hub {
 
     /// The reactor goes. By the owner.
     pub(crate) fn close(&self) {
-        let mut remote = self.remote.lock();
-        remote.is_closed = true;
         self.is_closed.store(true, Relaxed);
-        let mut unbegun = std::mem::take(&mut remote.entries);
-        drop(remote);
+        let mut unbegun = self.remote.close();
         unbegun.extend(self.ring.take_backlog());
         let answers: Vec<Completed> = unbegun
             .iter()

@@ -28,6 +28,7 @@ use super::hub::{Gone, Hub};
 use super::provided::{self, BUFFER_BYTES, Lent};
 use super::read_half::{Body, OnRead, Piece, ReadHalf, Source};
 use super::ring::Completed;
+use super::side::Side;
 use super::write_half::{OnWrite, Span, WriteHalf};
 use crate::backend::panics::Panics;
 use crate::backend::poll::Half;
@@ -35,8 +36,7 @@ use crate::error::ReactorError;
 use io_uring::opcode;
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
-use mainspring_core::AtomicWaker;
-use mainspring_core::sync::{Mutex, MutexGuard};
+use mainspring_core::sync::MutexGuard;
 use socket2::Socket;
 use std::fmt;
 use std::io;
@@ -54,10 +54,8 @@ pub(crate) use self::owned::{ReadOwnedState, WriteOwnedState};
 pub(crate) struct Shared {
     socket: Socket,
     hub: Arc<Hub>,
-    read: Mutex<ReadHalf>,
-    write: Mutex<WriteHalf>,
-    reader: AtomicWaker,
-    writer: AtomicWaker,
+    read: Side<ReadHalf>,
+    write: Side<WriteHalf>,
 }
 
 /// A connected socket, or one that is about to be.
@@ -77,10 +75,8 @@ impl Stream {
             shared: Arc::new(Shared {
                 socket,
                 hub,
-                read: Mutex::new(ReadHalf::new()),
-                write: Mutex::new(WriteHalf::new()),
-                reader: AtomicWaker::new(),
-                writer: AtomicWaker::new(),
+                read: Side::new(ReadHalf::new()),
+                write: Side::new(WriteHalf::new()),
             }),
         })
     }
@@ -171,7 +167,7 @@ pub(super) unsafe fn complete_read(
     // SAFETY: [cell.lent] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
     let owes = shared.read.lock().completed(completed);
-    let waker = owes.wakes.then(|| shared.reader.take()).flatten();
+    let waker = owes.wakes.then(|| shared.read.take_waiter()).flatten();
     if let Some(buffer) = owes.unused {
         hub.pool().give_back(buffer);
     }
@@ -230,7 +226,7 @@ pub(super) unsafe fn complete_write(
         // Nobody is there to be told; the reader will see how the connection is.
         let _ = shared.socket.shutdown(std::net::Shutdown::Write);
     }
-    let waker = owes.wakes.then(|| shared.writer.take()).flatten();
+    let waker = owes.wakes.then(|| shared.write.take_waiter()).flatten();
     let garbage = owes.garbage.take();
     panics.catch(|| drop(garbage));
     hub.ended();
@@ -240,8 +236,8 @@ pub(super) unsafe fn complete_write(
     waker
 }
 
-/// Puts a socket back into the mode in which the kernel waits for it. Whoever shares its description
-/// has changed it, and operations would end at once, again and again.
+/// Puts a socket back into the mode in which the kernel waits for it. Whoever shares its
+/// description has changed it, and operations would end at once, again and again.
 pub(super) fn wait_again(socket: &Socket) {
     // If the system refuses, the next operation brings its own error.
     let _ = socket.set_nonblocking(false);

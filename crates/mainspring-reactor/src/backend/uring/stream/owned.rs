@@ -77,7 +77,7 @@ impl Stream {
                 }
                 None => {
                     // CLAIM: [ring-stream.waiter]
-                    self.shared.reader.register(cx.waker());
+                    self.shared.read.register(cx.waker());
                     is_registered = true;
                 }
             }
@@ -190,7 +190,7 @@ impl Stream {
                 return self.pending_writer(WaitKind::Write);
             }
             // CLAIM: [ring-stream.waiter]
-            self.shared.writer.register(cx.waker());
+            self.shared.write.register(cx.waker());
             is_registered = true;
         }
     }

@@ -178,7 +178,7 @@ impl Stream {
     /// Waits until a read would not.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        self.shared.reader.register(cx.waker());
+        self.shared.read.register(cx.waker());
         let half = self.read();
         let result = if half.is_ready() {
             Ok(())
@@ -221,7 +221,7 @@ impl Stream {
             if !is_registered {
                 // CLAIM: [ring-stream.waiter] then a last look, or the operation.
                 drop(idle);
-                self.shared.reader.register(cx.waker());
+                self.shared.read.register(cx.waker());
                 is_registered = true;
                 continue;
             }
@@ -378,8 +378,8 @@ impl Stream {
     /// Waits until nothing is in flight any more, after what is has been stopped. Bytes that are on
     /// their way out are waited for.
     pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.shared.reader.register(cx.waker());
-        self.shared.writer.register(cx.waker());
+        self.shared.read.register(cx.waker());
+        self.shared.write.register(cx.waker());
         self.stop(Half::Read);
         let is_sending = self.write().is_sending();
         if !is_sending {

@@ -115,7 +115,7 @@ impl Stream {
             }
             if !is_registered {
                 // CLAIM: [ring-stream.waiter] then a last look, or the operation.
-                self.shared.writer.register(cx.waker());
+                self.shared.write.register(cx.waker());
                 is_registered = true;
             }
             let half = self.write();

@@ -1,0 +1,5 @@
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;

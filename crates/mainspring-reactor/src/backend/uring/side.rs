@@ -1,0 +1,54 @@
+//! One direction of a stream between its reader or writer and the ring: what it owns, and who
+//! waits.
+//!
+//! # Invariants
+//!
+//! - **side.waiter** — a waiter that is registered before the half is looked at for the last time,
+//!   or before the operation is begun that will wake it, misses no completion.
+//! - **side.outside** — the waker that a completion takes is called by who completed, with no lock
+//!   held.
+//!
+//! # Rejected
+//!
+//! *The waker inside the lock*: cloning one may run foreign code, and comparing first costs a
+//! second lock as well.
+
+use mainspring_core::AtomicWaker;
+use mainspring_core::sync::{Mutex, MutexGuard};
+use std::task::Waker;
+
+/// A half, and who waits for it.
+pub(crate) struct Side<H> {
+    half: Mutex<H>,
+    waiter: AtomicWaker,
+}
+
+impl<H> Side<H> {
+    pub(crate) fn new(half: H) -> Self {
+        Self {
+            half: Mutex::new(half),
+            waiter: AtomicWaker::new(),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, H> {
+        self.half.lock()
+    }
+
+    /// By the one reader or writer, before its last look.
+    pub(crate) fn register(&self, waker: &Waker) {
+        // CLAIM: [side.waiter] a completion that comes later finds it, one that came before is
+        // seen.
+        self.waiter.register(waker);
+    }
+
+    /// By the ring, after it has changed the half: who waits.
+    #[must_use = "the waker is no longer registered: wake it, under no lock"]
+    pub(crate) fn take_waiter(&self) -> Option<Waker> {
+        // CLAIM: [side.outside]
+        self.waiter.take()
+    }
+}
+
+#[cfg(test)]
+mod tests;
