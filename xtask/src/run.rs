@@ -24,8 +24,10 @@ use std::time::{Duration, Instant};
 
 mod quote;
 mod reaper;
+mod service;
 
 use self::quote::quote;
+pub(crate) use self::service::Service;
 
 /// How much a captured command may write before it is stopped.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;

@@ -9,6 +9,7 @@ pub(crate) mod clippy;
 mod counts;
 pub(crate) mod deny;
 pub(crate) mod doc;
+mod echo_client;
 pub(crate) mod examples;
 pub(crate) mod features;
 pub(crate) mod fmt;

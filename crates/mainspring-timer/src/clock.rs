@@ -163,7 +163,7 @@ impl std::error::Error for NoDriver {}
 ///
 /// If this thread drives no [`TimerDriver`](crate::TimerDriver).
 pub fn pause() -> Result<(), NoDriver> {
-    THREAD.with(|thread| {
+    let paused = THREAD.try_with(|thread| {
         let mut thread = thread.borrow_mut();
         if thread.drivers.is_empty() {
             return Err(NoDriver);
@@ -174,14 +174,16 @@ pub fn pause() -> Result<(), NoDriver> {
         }
         PAUSED.set(true);
         Ok(())
-    })
+    });
+    paused.unwrap_or(Err(NoDriver))
 }
 
 /// Lets this thread's clock run again, from the time at which it stands. Does nothing if it runs.
 ///
 /// The clock keeps its distance from the real one until the driver of this thread is gone.
 pub fn resume() {
-    THREAD.with(|thread| {
+    // Where the thread's own values are gone, its clock is too: nothing is paused.
+    let _ = THREAD.try_with(|thread| {
         if let Some(paused) = &thread.borrow().clock {
             if PAUSED.replace(false) {
                 paused.clock.thaw();
@@ -227,8 +229,8 @@ impl ClockHold {
     ///
     /// If this thread drives no [`TimerDriver`](crate::TimerDriver).
     pub fn take() -> Result<Self, NoDriver> {
-        let holds = THREAD.with(|thread| thread.borrow().drivers.last().cloned());
-        let holds = holds.ok_or(NoDriver)?;
+        let holds = THREAD.try_with(|thread| thread.borrow().drivers.last().cloned());
+        let holds = holds.ok().flatten().ok_or(NoDriver)?;
         holds.count.fetch_add(1, Relaxed);
         Ok(Self { holds })
     }
@@ -271,10 +273,14 @@ pub(crate) fn is_paused() -> bool {
 
 /// Moves the paused clock forward to `moment` and returns what it says then.
 pub(crate) fn move_to(moment: Nanos) -> Nanos {
-    THREAD.with(|thread| match &thread.borrow().clock {
-        Some(paused) => paused.clock.move_to(moment),
-        None => time::now(),
-    })
+    let moved = THREAD.try_with(|thread| {
+        let thread = thread.borrow();
+        thread
+            .clock
+            .as_ref()
+            .map(|paused| paused.clock.move_to(moment))
+    });
+    moved.ok().flatten().unwrap_or_else(time::now)
 }
 
 /// That a driver lives on this thread.
@@ -288,7 +294,9 @@ impl Driven {
             count: AtomicUsize::new(0),
             driver,
         });
-        THREAD.with(|thread| thread.borrow_mut().drivers.push(Arc::clone(&holds)));
+        // While the thread is being torn down its drivers are listed no more: they serve, and their
+        // clock cannot be paused.
+        let _ = THREAD.try_with(|thread| thread.borrow_mut().drivers.push(Arc::clone(&holds)));
         Self { holds }
     }
 
@@ -316,7 +324,7 @@ impl Drop for Driven {
         // Outside the borrow: leaving drops the clock.
         drop(left);
         debug_assert!(
-            !is_paused() || THREAD.with(|thread| !thread.borrow().drivers.is_empty()),
+            !is_paused() || THREAD.try_with(|it| it.borrow().drivers.is_empty()) != Ok(true),
             "clock.scoped: paused without a driver"
         );
     }

@@ -1,6 +1,7 @@
 //! A shell that kills process groups for us, and all of them when we are gone.
 //!
-//! It reads orders from a pipe that only this process can write to: `start G`, `kill G`, `end G`.
+//! It reads orders from a pipe that only this process can write to: `start G`, `kill G`, `term G`,
+//! `end G`.
 //! When the pipe closes, for whatever reason, every group that has started and not ended is
 //! killed; Ctrl-C in the middle of the tests therefore leaves no test running. The shell stands in
 //! a group of its own, so that the Ctrl-C does not take it away first.
@@ -20,6 +21,7 @@ while read -r order group; do
     case $order in
     start) live="$live $group" ;;
     kill) kill -9 "-$group" ;;
+    term) kill -TERM "-$group" ;;
     end)
         kill -9 "-$group"
         rest=
@@ -49,6 +51,11 @@ pub(super) fn spawn(process: &mut Command) -> io::Result<Child> {
 /// Kills a group now.
 pub(super) fn kill(group: u32) {
     order("kill", group);
+}
+
+/// Asks a group to end, with SIGTERM.
+pub(super) fn terminate(group: u32) {
+    order("term", group);
 }
 
 /// Kills what is left of a group and stops watching it.

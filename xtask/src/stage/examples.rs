@@ -3,6 +3,11 @@
 //! A plain example passes when it exits with 0 within its limit. One that waits for somebody, a
 //! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
 
+mod echo;
+mod http;
+mod http_client;
+mod server;
+
 use super::{selected, with_features};
 use crate::artifact::{self, Artifact};
 use crate::context::{Context, Outcome};
@@ -22,7 +27,18 @@ struct Driver {
 }
 
 /// The examples that do not end by themselves.
-const DRIVERS: &[Driver] = &[];
+const DRIVERS: &[Driver] = &[
+    Driver {
+        package: "mainspring",
+        example: "echo",
+        drive: echo::drive,
+    },
+    Driver {
+        package: "mainspring",
+        example: "http",
+        drive: http::drive,
+    },
+];
 
 /// Builds all of them, then runs one after the other.
 pub(crate) fn run(ctx: &Context) -> Outcome {

@@ -1,14 +1,20 @@
 //! newcomer: a new project, one dependency line, and the README's first example.
 //!
-//! It applies from the day the facade is there; before, there is nothing to be new to.
+//! The example is a server that sends back what it receives; the stage starts it on a free port,
+//! which its first argument names, and speaks to it.
 
+use super::echo_client;
 use super::project::Project;
 use crate::context::{Context, Outcome};
 use crate::metadata;
+use std::time::Duration;
+
+/// How long the program may take to say where it listens.
+const START_LIMIT: Duration = Duration::from_secs(30);
 
 const FACADE: &str = "mainspring";
 
-/// Builds and runs what a newcomer would paste.
+/// Builds, starts and speaks to what a newcomer would paste.
 pub(crate) fn run(ctx: &Context) -> Outcome {
     let mut outcome = Outcome::new();
     match metadata::packages(ctx) {
@@ -34,7 +40,13 @@ fn newcomer(ctx: &Context, facade: &metadata::Package) -> Result<(), String> {
         "README.md has no block that starts with ```rust: the newcomer has nothing to try",
     )?;
     let tables = format!("[dependencies]\n{FACADE} = {{ path = {:?} }}\n", facade.dir);
-    Project::write(ctx, "newcomer", "hello", &tables, &example)?.build_and_run(ctx)
+    let program = Project::write(ctx, "newcomer", "hello", &tables, &example)?.build(ctx)?;
+    let mut server = program.arg("127.0.0.1:0").start_service()?;
+    let said = server.wait_for_line("listening on ", START_LIMIT)?;
+    let address = said
+        .parse()
+        .map_err(|error| format!("it listens on `{said}`: {error}"))?;
+    echo_client::talk(address).map_err(|why| format!("{why}\n{}", server.written()))
 }
 
 /// The first block of Rust code in a Markdown text.

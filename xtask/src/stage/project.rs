@@ -46,15 +46,20 @@ impl Project {
     }
 
     /// Builds it and runs the program, which has to exit with 0 in good time.
+    pub(super) fn build_and_run(&self, ctx: &Context) -> Result<(), String> {
+        let run = self.build(ctx)?.limit(RUN_LIMIT);
+        run.capture_merged().ok(&run).map(drop)
+    }
+
+    /// Builds it, and gives the command that runs the program.
     ///
     /// All such projects share one build directory, and so the dependencies that they have in
     /// common.
-    pub(super) fn build_and_run(&self, ctx: &Context) -> Result<(), String> {
+    pub(super) fn build(&self, ctx: &Context) -> Result<Command, String> {
         let build_dir = ctx.target("foreign-build");
         let build = (ctx.cargo("build").dir(&self.dir)).env("CARGO_TARGET_DIR", &build_dir);
         build.stream().ok(&build)?;
         let program = build_dir.join("debug").join(&self.name);
-        let run: Command = ctx.command(program).dir(&self.dir).limit(RUN_LIMIT);
-        run.capture_merged().ok(&run).map(drop)
+        Ok(ctx.command(program).dir(&self.dir))
     }
 }

@@ -162,3 +162,40 @@ fn clock_is_real_again_when_the_driver_is_gone() {
     assert!(now() >= real && now().since(real) < HOUR);
     assert!(!NoDriver.is_transient() && now() > Nanos::ZERO);
 }
+
+/// Drives a sleep when its thread ends, and says what became of it.
+struct AtTheEnd(std::sync::mpsc::Sender<(Result<(), NoDriver>, bool)>);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        let (mut driver, _entered) = driver();
+        let paused = pause();
+        let start = now();
+        block_on(&mut driver, sleep(Duration::from_micros(200)));
+        resume();
+        let slept = now().since(start) >= Duration::from_micros(200);
+        let _ = self.0.send((paused, slept && ClockHold::take().is_err()));
+    }
+}
+
+thread_local! {
+    static LAST: std::cell::RefCell<Option<AtTheEnd>> = const { std::cell::RefCell::new(None) };
+}
+
+#[test]
+fn driver_serves_while_its_thread_is_ending() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let ending = std::thread::spawn(move || {
+        // Destroyed in the reverse of the order in which they are first used, where the system has
+        // an order at all: the clock's own values are gone when the other's destructor runs.
+        LAST.set(Some(AtTheEnd(sender)));
+        drop(driver());
+    });
+    ending.join().expect("no panic");
+    let (paused, served) = receiver.recv().expect("a destructor that ran to its end");
+    assert_eq!(
+        served,
+        paused.is_err(),
+        "what cannot be paused cannot be held"
+    );
+}

@@ -1,0 +1,153 @@
+//! An HTTP server: hyper on one thread of this runtime.
+//!
+//! ```text
+//! cargo run --release -p mainspring --features hyper --example http
+//! curl -i http://127.0.0.1:8080/
+//! ```
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/` | a greeting |
+//! | `/slow` | the same, a second later |
+//! | `/panic` | none: the handler panics, its connection ends, and the server serves on |
+//! | others | 404 |
+//!
+//! Connections are kept alive. One that does not send the whole header of a request in time is
+//! closed. Ctrl-C and SIGTERM end the server: it accepts nobody any more, answers the requests that
+//! it has begun to, and says how that went.
+
+#[path = "support/arguments.rs"]
+mod arguments;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use mainspring::compat::hyper::{Io, Timer};
+use mainspring::net::{TcpListener, TcpStream};
+use mainspring::shutdown::{self, Controller, Signal};
+use mainspring::time::{Deadline, sleep};
+use mainspring::{Backend, LocalRuntime, spawn_local};
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::task::Poll;
+use std::time::Duration;
+
+const USAGE: &str = "\
+usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SECONDS]
+
+  --backend         what serves the sockets (auto)
+  --addr            where to listen (127.0.0.1:8080); port 0 takes a free one
+  --header-timeout  how long the header of a request may take (10)";
+
+/// How long a shutdown may take. Half of it is for the requests that were begun.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
+
+struct Options {
+    backend: Backend,
+    addr: SocketAddr,
+    header_timeout: Duration,
+}
+
+fn main() -> ExitCode {
+    let mut options = Options {
+        backend: Backend::Auto,
+        addr: SocketAddr::from(([127, 0, 0, 1], 8080)),
+        header_timeout: Duration::from_secs(10),
+    };
+    let read = arguments::read(USAGE, |name, value| match name {
+        "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
+        "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
+        "--header-timeout" => arguments::value(name, value)
+            .map(|seconds| options.header_timeout = Duration::from_secs(seconds)),
+        _ => Err(format!("there is no option `{name}`")),
+    });
+    if let Err(code) = read {
+        return code;
+    }
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("http: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let runtime = LocalRuntime::builder().backend(options.backend).build()?;
+    let stop = Controller::new();
+    let stopped = stop.signal();
+    ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(options.addr)?;
+        let addr = listener.local_addr()?;
+        println!("listening on {addr} (backend: {})", runtime.backend());
+        accept(&listener, &stopped, options.header_timeout).await
+    })?;
+    let report = runtime.shutdown(SHUTDOWN_LIMIT);
+    println!("{}", report.to_string().replace('\n', "; "));
+    Ok(())
+}
+
+/// Serves everybody who connects, each in a task of its own, until it is told to stop.
+async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration) -> io::Result<()> {
+    let mut stop = pin!(stop.requested());
+    loop {
+        let mut accept = pin!(listener.accept());
+        let next = poll_fn(|cx| match stop.as_mut().poll(cx) {
+            Poll::Ready(_) => Poll::Ready(None),
+            Poll::Pending => accept.as_mut().poll(cx).map(Some),
+        });
+        let Some(accepted) = next.await else {
+            return Ok(());
+        };
+        let (stream, _peer) = accepted?;
+        // A client that goes away, or is too slow, is its own affair.
+        spawn_local(async move { drop(serve(stream, header_timeout).await) }).detach();
+    }
+}
+
+/// Serves one connection until it ends, or until the shutdown and the answer under way.
+async fn serve(stream: TcpStream, header_timeout: Duration) -> hyper::Result<()> {
+    // Answers are written whole. What is refused is only an optimization.
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(Timer)
+        .header_read_timeout(header_timeout)
+        .serve_connection(Io::new(stream), service_fn(respond));
+    let mut connection = pin!(connection);
+    let signal = shutdown::signal();
+    let mut shutdown = pin!(signal.requested());
+    let mut is_ending = false;
+    poll_fn(|cx| {
+        if !is_ending && shutdown.as_mut().poll(cx).is_ready() {
+            is_ending = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(cx)
+    })
+    .await
+}
+
+async fn respond(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
+    let greeting = || Response::new("hello from mainspring\n".to_owned());
+    Ok(match request.uri().path() {
+        "/" => greeting(),
+        "/slow" => {
+            sleep(Duration::from_secs(1)).await;
+            greeting()
+        }
+        "/panic" => panic!("somebody asked for it"),
+        _ => {
+            let mut response = Response::new("there is nothing here\n".to_owned());
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            response
+        }
+    })
+}

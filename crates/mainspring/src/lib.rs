@@ -1,0 +1,79 @@
+//! An async runtime that can be taken apart; this crate is the whole of it, put together.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`LocalRuntime`] | tasks, timers and sockets on one thread |
+//! | [`block_on`] | one future and what it spawns, on this thread, for once |
+//! | [`spawn_local`], [`spawn()`], [`spawn_blocking`] | a task here, a task, a job that blocks |
+//! | [`task`] | join handles, yielding, spawners |
+//! | [`time`] | sleeps, timeouts, intervals, delay queues, paused time |
+//! | [`net`] | TCP |
+//! | [`buf`] | buffers that go in and come back, or are lent |
+//! | [`shutdown`] | how a runtime ends, and how tasks hear of it |
+//! | [`Backend`] | what serves the sockets, and why that |
+//! | [`compat`] | hyper on this runtime |
+//!
+//! No algorithm lives here: the runtime is put together from `mainspring-executor`,
+//! `mainspring-timer` and `mainspring-reactor`, which are useful alone and meet in
+//! `mainspring-core`.
+//!
+//! # One thread does it all
+//!
+//! A [`LocalRuntime`] waits for its sockets, its timers and wakes from other threads in one place.
+//! It starts no thread; [`spawn_blocking`] and name look-ups use the process's blocking pool.
+//!
+//! ```no_run
+//! use mainspring::net::TcpListener;
+//!
+//! # #[cfg(feature = "macros")]
+//! #[mainspring::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let listener = TcpListener::bind("127.0.0.1:7000".parse().unwrap())?;
+//!     loop {
+//!         let (mut stream, peer) = listener.accept().await?;
+//!         mainspring::spawn_local(async move {
+//!             stream.write_all(format!("hello, {peer}\n").as_bytes()).await
+//!         })
+//!         .detach();
+//!     }
+//! }
+//! # #[cfg(not(feature = "macros"))]
+//! # fn main() {}
+//! ```
+
+mod blocking;
+pub mod compat;
+pub mod net;
+mod runtime;
+pub mod shutdown;
+mod spawn;
+pub mod task;
+pub mod time;
+
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private;
+#[cfg(feature = "macros")]
+mod macros;
+
+#[cfg(feature = "macros")]
+pub use self::macros::{main, test};
+
+pub use self::blocking::{spawn_blocking, spawn_blocking_as};
+pub use self::runtime::{LocalBuilder, LocalRuntime, block_on};
+pub use self::spawn::spawn;
+#[doc(inline)]
+pub use mainspring_core::task::yield_now;
+#[doc(inline)]
+pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
+#[doc(inline)]
+pub use mainspring_executor::{Home, Step, spawn_local, try_spawn_local};
+#[doc(inline)]
+pub use mainspring_reactor::{
+    Backend, Explanation, ReactorError, RingRefusal, UnknownBackend, buf,
+};
+
+/// Compiles the examples of the README.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
