@@ -16,6 +16,7 @@ use super::accept_error::OnAcceptError;
 use super::addr::inet;
 use super::into_std::IntoStdListener;
 use super::stream_core::Mode;
+use super::tcp_socket::TcpSocket;
 use super::tcp_stream::TcpStream;
 use crate::backend::poll::io::Named;
 use crate::backend::poll::waiters::Waiters;
@@ -42,6 +43,15 @@ use std::time::Duration;
 /// How long an accept waits for descriptors to come free: at first, and at most.
 const BACK_OFF_MIN: Duration = Duration::from_millis(1);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+
+/// How many connections may wait for an accept: a burst above it costs each client a second.
+const BACKLOG: u32 = 1024;
+
+#[cfg(unix)]
+const REUSES_ADDRESS: bool = true;
+/// Here the option means that an address may be taken from somebody.
+#[cfg(not(unix))]
+const REUSES_ADDRESS: bool = false;
 
 /// A TCP socket that accepts connections.
 ///
@@ -76,17 +86,22 @@ type Accepted = (Socket, SocketAddr, Mode);
 
 impl TcpListener {
     /// Listens on `address`, as servers do: on Unix, an address that an old connection still holds
-    /// may be bound. [`TcpSocket`](super::TcpSocket) is for other options.
+    /// may be bound. There is room for 1,024 connections that nobody has accepted yet, or as many as
+    /// the system allows. [`TcpSocket`] is for other options.
     ///
     /// # Errors
     ///
     /// What the system says, with the address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        mio::net::TcpListener::bind(address)
-            .and_then(|listener| {
-                Self::new(net::TcpListener::from(listener).into(), Mode::NonBlocking)
-            })
+        Self::listen_on(address)
             .map_err(|error| while_doing(format_args!("listen on {address}"), error))
+    }
+
+    fn listen_on(address: SocketAddr) -> io::Result<Self> {
+        let socket = TcpSocket::for_address(address)?;
+        socket.set_reuse_addr(REUSES_ADDRESS)?;
+        socket.bind_to(address)?;
+        socket.listen(BACKLOG)
     }
 
     /// Takes over a listener of the standard library's, in whichever mode it is.

@@ -122,9 +122,12 @@ impl TcpSocket {
     ///
     /// What the system says, with the address.
     pub fn bind(&self, address: SocketAddr) -> io::Result<()> {
-        self.socket
-            .bind(&address.into())
+        self.bind_to(address)
             .map_err(|error| while_doing(format_args!("bind {address}"), error))
+    }
+
+    pub(super) fn bind_to(&self, address: SocketAddr) -> io::Result<()> {
+        self.socket.bind(&address.into())
     }
 
     /// Listens, with room for `backlog` connections that nobody has accepted yet.
