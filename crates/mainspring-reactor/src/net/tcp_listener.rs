@@ -86,8 +86,8 @@ type Accepted = (Socket, SocketAddr, Mode);
 
 impl TcpListener {
     /// Listens on `address`, as servers do: on Unix, an address that an old connection still holds
-    /// may be bound. There is room for 1,024 connections that nobody has accepted yet, or as many as
-    /// the system allows. [`TcpSocket`] is for other options.
+    /// may be bound. There is room for 1,024 connections that nobody has accepted yet, or as many
+    /// as the system allows. [`TcpSocket`] is for other options.
     ///
     /// # Errors
     ///
