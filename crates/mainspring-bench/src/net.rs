@@ -22,6 +22,8 @@ pub enum Kind {
     Echo,
     /// [`HELLO`] for every request head.
     Http,
+    /// As `Http`, through hyper.
+    Hyper,
 }
 
 /// The hand-written servers' answer; hyper's differs in its date.
@@ -33,8 +35,8 @@ impl Kind {
     fn answer(self, received: &[u8]) -> &[u8] {
         match self {
             Kind::Echo => received,
-            Kind::Http if received.ends_with(b"\r\n\r\n") => HELLO,
-            Kind::Http => &[],
+            Kind::Http | Kind::Hyper if received.ends_with(b"\r\n\r\n") => HELLO,
+            Kind::Http | Kind::Hyper => &[],
         }
     }
 
@@ -42,6 +44,7 @@ impl Kind {
         match self {
             Kind::Echo => "echo",
             Kind::Http => "http",
+            Kind::Hyper => "hyper",
         }
     }
 }
@@ -63,12 +66,12 @@ const SERVERS: &[(&str, &[Kind], Server)] = &[
     ("ours-plain", &[Kind::Echo, Kind::Http], servers::ours::plain),
     ("ours-traits", &[Kind::Echo], servers::ours::traits),
     ("ours-poll", &[Kind::Echo, Kind::Http], servers::ours::plain_poll),
-    ("ours-hyper", &[Kind::Http], servers::ours::hyper),
-    ("ours-hyper-poll", &[Kind::Http], servers::ours::hyper_poll),
+    ("ours-hyper", &[Kind::Hyper], servers::ours::hyper),
+    ("ours-hyper-poll", &[Kind::Hyper], servers::ours::hyper_poll),
     ("raw-ring", &[Kind::Echo, Kind::Http], raw_ring::serve),
     ("raw-epoll", &[Kind::Echo, Kind::Http], raw_epoll::serve),
     ("tokio", &[Kind::Echo, Kind::Http], servers::tokio::serve),
-    ("hyper-tokio", &[Kind::Http], servers::hyper::serve),
+    ("hyper-tokio", &[Kind::Hyper], servers::hyper::serve),
     ("smol", &[Kind::Echo], servers::smol::serve),
     ("monoio", &[Kind::Echo, Kind::Http], servers::monoio::serve),
     ("glommio", &[Kind::Echo], servers::glommio::serve),
@@ -89,6 +92,9 @@ const ROWS: &[(&str, Kind, usize, usize)] = &[
     ("http-64", Kind::Http, 0, 64),
     ("http-512", Kind::Http, 0, 512),
     ("http-4096", Kind::Http, 0, 4_096),
+    ("hyper-64", Kind::Hyper, 0, 64),
+    ("hyper-512", Kind::Hyper, 0, 512),
+    ("hyper-4096", Kind::Hyper, 0, 4_096),
 ];
 
 /// Every row with every server that takes part.
@@ -104,11 +110,9 @@ pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The server's side: pins itself, binds, serves until it is killed.
 pub fn serve(kind: &str, name: &str, size: usize) -> ExitCode {
-    let kind = if kind == Kind::Http.name() {
-        Kind::Http
-    } else {
-        Kind::Echo
-    };
+    let kinds = [Kind::Http, Kind::Hyper];
+    let kind = kinds.into_iter().find(|known| known.name() == kind);
+    let kind = kind.unwrap_or(Kind::Echo);
     let found = SERVERS
         .iter()
         .find(|(known, kinds, _)| *known == name && kinds.contains(&kind));

@@ -104,7 +104,7 @@ impl Generator {
             .collect();
         let (request_bytes, reply_bytes) = match load.kind {
             Kind::Echo => (load.size, load.size),
-            Kind::Http => (REQUEST.len(), reply_bytes_of(&connections[0].stream)),
+            Kind::Http | Kind::Hyper => (REQUEST.len(), reply_bytes_of(&connections[0].stream)),
         };
         for (index, connection) in connections.iter().enumerate() {
             connection.stream.set_nonblocking(true).expect("a mode");
@@ -161,7 +161,7 @@ impl Generator {
                 let expected = &self.text[offset + from..offset + to];
                 assert!(expected == &self.scratch[..count], "a wrong reply");
             }
-            Kind::Http => assert!(is_reply(&self.scratch[..count]), "a wrong reply"),
+            Kind::Http | Kind::Hyper => assert!(is_reply(&self.scratch[..count]), "a wrong reply"),
         }
         connection.received = to;
         if to == self.reply_bytes {
@@ -177,7 +177,7 @@ impl Generator {
         let connection = &mut self.connections[index];
         let message = match self.kind {
             Kind::Echo => &self.text[connection.offset..connection.offset + self.request_bytes],
-            Kind::Http => REQUEST,
+            Kind::Http | Kind::Hyper => REQUEST,
         };
         if connection.sent == 0 {
             connection.since = Instant::now();

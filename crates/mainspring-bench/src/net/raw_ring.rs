@@ -139,7 +139,7 @@ impl Server {
     fn send(&mut self, index: u32, buffer: u16, count: u32) {
         let (start, bytes) = match self.job.kind {
             Kind::Echo => (self.buffers.start_of(buffer), count),
-            Kind::Http => (HELLO.as_ptr(), HELLO.len() as u32),
+            Kind::Http | Kind::Hyper => (HELLO.as_ptr(), HELLO.len() as u32),
         };
         self.connections[index as usize].sending = Some(buffer);
         let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL;

@@ -34,7 +34,7 @@ async fn connection(mut stream: TcpStream, job: Job) {
                 buffer = back;
                 sent
             }
-            Kind::Http => {
+            Kind::Http | Kind::Hyper => {
                 buffer = received;
                 assert!(buffer.ends_with(b"\r\n\r\n"), "half a request");
                 stream.write_all(HELLO).await.0

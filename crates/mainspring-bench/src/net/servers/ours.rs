@@ -7,7 +7,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use mainspring::compat::hyper::Io;
 use mainspring_executor::{LocalExecutor, spawn_local};
 use mainspring_reactor::net::{TcpListener, TcpStream};
 use mainspring_reactor::{Backend, Reactor};
@@ -36,12 +36,12 @@ pub fn plain_poll(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Poll, connection_plain);
 }
 
-/// hyper over the traits.
+/// hyper through the facade's adapter.
 pub fn hyper(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Uring, connection_hyper);
 }
 
-/// hyper over the traits, over epoll.
+/// hyper through the facade's adapter, over epoll.
 pub fn hyper_poll(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Poll, connection_hyper);
 }
@@ -75,7 +75,7 @@ async fn connection_pooled(mut stream: TcpStream, job: Job) {
         }
         let sent = match job.kind {
             Kind::Echo => stream.write_owned(received).await.0,
-            Kind::Http => {
+            Kind::Http | Kind::Hyper => {
                 assert!(received.ends_with(b"\r\n\r\n"), "half a request");
                 drop(received);
                 stream.write_owned(HELLO).await.0
@@ -116,7 +116,7 @@ async fn connection_hyper(stream: TcpStream, _job: Job) {
         );
         Ok::<_, Infallible>(response)
     });
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let connection = http1::Builder::new().serve_connection(Io::new(stream), service);
     // The generator resets its connections at the end.
     let _ = connection.await;
 }
