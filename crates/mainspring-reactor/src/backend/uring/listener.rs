@@ -223,3 +223,6 @@ impl fmt::Debug for Listener {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -6,6 +6,13 @@ use super::{Body, OnCompleted, OnRead, PIECES_MAX, Piece, ReadHalf, Source};
 use crate::backend::uring::ring::Completed;
 use crate::buf::Adopted;
 
+impl ReadHalf {
+    /// How many pieces wait for the reader.
+    pub(crate) fn waiting(&self) -> usize {
+        usize::from(self.first.is_some()) + self.more.len()
+    }
+}
+
 /// The kernel's flags of a completion.
 const F_BUFFER: u32 = 1;
 const F_MORE: u32 = 2;
