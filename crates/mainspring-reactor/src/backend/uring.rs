@@ -40,3 +40,6 @@ pub(crate) use self::probe::{Profile, probe};
 pub(crate) use self::provided::Lent;
 pub(crate) use self::ring::Completed;
 pub(crate) use self::stream::{ReadOwnedState, Stream, WriteOwnedState};
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+pub(crate) mod tests;

@@ -106,3 +106,6 @@ pub(crate) unsafe fn owner<'o, T: Owner>(number: u64) -> &'o T {
     // SAFETY: [cell.lent, cell.kind] the caller's.
     unsafe { &*((number & !KIND) as *const T) }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -369,3 +369,6 @@ impl fmt::Debug for Hub {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -225,3 +225,6 @@ impl fmt::Debug for Listener {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -259,3 +259,6 @@ impl Drop for Lent {
         self.pool.give_back(self.buffer);
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

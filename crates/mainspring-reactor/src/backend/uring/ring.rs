@@ -263,3 +263,6 @@ fn thread_id() -> u64 {
     }
     ID.with(|id| *id)
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

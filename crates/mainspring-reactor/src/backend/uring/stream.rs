@@ -277,3 +277,6 @@ impl fmt::Debug for Stream {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -194,10 +194,10 @@ impl WriteHalf {
         };
         if is_detached {
             owes.garbage = self.kept.take();
-            self.failed = error;
+            self.failed = error.or(self.failed);
         } else {
             self.done = Some(result);
-            self.failed = error.filter(|_| sent > 0);
+            self.failed = error.filter(|_| sent > 0).or(self.failed);
         }
         owes.shuts_down = std::mem::take(&mut self.shuts_down);
     }
