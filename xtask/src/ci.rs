@@ -107,6 +107,7 @@ const STAGES: &[Stage] = &[
     Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
         .needs(&[tools::NIGHTLY]),
     Stage::new("examples", 60, stage::examples::run, "every example starts and ends well"),
+    Stage::new("interop", 90, stage::interop::run, "each crate as a guest under tokio and smol"),
     Stage::new("newcomer", 60, stage::newcomer::run, "the README's example in a new project"),
 ];
 

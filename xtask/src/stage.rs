@@ -13,6 +13,7 @@ mod echo_client;
 pub(crate) mod examples;
 pub(crate) mod features;
 pub(crate) mod fmt;
+pub(crate) mod interop;
 pub(crate) mod newcomer;
 pub(crate) mod package;
 mod project;
