@@ -63,9 +63,18 @@ pub type Server = fn(TcpListener, Job);
 /// Who serves what. A new server is a function and a line.
 const SERVERS: &[(&str, &[Kind], Server)] = &[
     ("ours", &[Kind::Echo, Kind::Http], servers::ours::pooled),
-    ("ours-plain", &[Kind::Echo, Kind::Http], servers::ours::plain),
+    (
+        "ours-plain",
+        &[Kind::Echo, Kind::Http],
+        servers::ours::plain,
+    ),
+    ("ours-shared", &[Kind::Echo], servers::ours::shared),
     ("ours-traits", &[Kind::Echo], servers::ours::traits),
-    ("ours-poll", &[Kind::Echo, Kind::Http], servers::ours::plain_poll),
+    (
+        "ours-poll",
+        &[Kind::Echo, Kind::Http],
+        servers::ours::plain_poll,
+    ),
     ("ours-hyper", &[Kind::Hyper], servers::ours::hyper),
     ("ours-hyper-poll", &[Kind::Hyper], servers::ours::hyper_poll),
     ("raw-ring", &[Kind::Echo, Kind::Http], raw_ring::serve),

@@ -21,6 +21,12 @@ pub fn pooled(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Uring, connection_pooled);
 }
 
+/// As `pooled`, on a ring that several workers could serve: single receives, no deferred work.
+pub fn shared(listener: std::net::TcpListener, job: Job) {
+    let reactor = Reactor::shared(Backend::Uring).expect("a reactor");
+    serve_on(reactor, listener, job, connection_pooled);
+}
+
 /// What everybody writes.
 pub fn plain(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Uring, connection_plain);
@@ -51,8 +57,17 @@ where
     F: Future<Output = ()> + 'static,
     C: Fn(TcpStream, Job) -> F + 'static,
 {
-    announce(listener.local_addr().expect("an address"));
     let reactor = Reactor::with_backend(backend).expect("a reactor");
+    serve_on(reactor, listener, job, connection);
+}
+
+fn serve_on<F, C>(reactor: Reactor, listener: std::net::TcpListener, job: Job, connection: C)
+where
+    F: Future<Output = ()> + 'static,
+    C: Fn(TcpStream, Job) -> F + 'static,
+{
+    announce(listener.local_addr().expect("an address"));
+    let backend = reactor.backend();
     let driver = Box::new(TimerDriver::new(reactor));
     let connection = Rc::new(connection);
     LocalExecutor::with_driver(driver).block_on(async move {

@@ -7,7 +7,7 @@
 //!   while other code runs.
 //! - **uring.baton** — the completion side (its head, and the tail of the buffers that are
 //!   provided) is touched under the baton, which is held while entries are copied out and never
-//!   while foreign code runs.
+//!   while foreign code runs; of a ring that is owned, by the owner alone.
 //! - **uring.memory** — what an entry points to is valid until its last completion: an entry names
 //!   memory through a reference that is lent to the kernel with it (see `cell`).
 //! - **uring.kept** — an entry that was pushed is submitted, however often the kernel takes only
@@ -159,17 +159,33 @@ impl Ring {
         unsafe { self.io.submission_shared() }
     }
 
-    /// By the owner: whether the kernel has something for us, found without entering it. It posts
-    /// completions only when it is entered, and says by a flag that it would.
+    /// By the owner: whether there are completions that need no entry into the kernel. It posts
+    /// them when it is entered, for a push that found the queue full, say. That deferred work is
+    /// waiting ends no turn: a turn of a few polls for each arrival would enter once a request.
     pub(crate) fn peek(&self) -> bool {
+        // A shared ring's are also taken by others, under the baton, which costs more than waiting
+        // for the end of the turn.
+        self.profile == Profile::Owned && !self.completion_of_owner().is_empty()
+    }
+
+    fn completion_of_owner(&self) -> CompletionQueue<'_> {
+        debug_assert!(self.is_owner(), "uring.owner: completions from elsewhere");
+        debug_assert_eq!(self.profile, Profile::Owned, "uring.baton: without it");
+        // SAFETY: [uring.baton] nobody but the owner reaps a ring of this profile, and the view is
+        // dropped before the owner does.
+        unsafe { self.io.completion_shared() }
+    }
+
+    /// By the owner: whether an entry into the kernel would bring something.
+    fn is_worth_entering(&self) -> bool {
         let queue = self.submission();
-        queue.taskrun() || queue.cq_overflow()
+        !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
     /// By the owner: submits, has deferred work done, and does not wait.
     pub(crate) fn look(&self) -> io::Result<()> {
         self.retry_backlog();
-        if self.peek() || !self.submission().is_empty() {
+        if self.is_worth_entering() {
             self.enter()?;
         }
         Ok(())
