@@ -13,12 +13,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 on_each! {
-    owned_read_fills_the_room_behind_what_the_buffer_holds,
     owned_reads_that_are_dropped_at_any_point_lose_no_byte,
     pooled_reads_and_others_share_one_stream_of_bytes,
     owned_write_is_whole_with_a_slow_reader,
-    dropped_owned_write_is_whole_and_before_what_comes_later,
-    error_of_a_dropped_owned_write_is_told_once,
     end_and_flush_wait_for_a_dropped_owned_write,
     unread_bytes_leave_with_the_stream,
     closed_stream_is_closed_when_the_call_says_so,
@@ -43,34 +40,41 @@ async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-fn owned_read_fills_the_room_behind_what_the_buffer_holds<D: Drive>() {
-    D::run(async {
-        let (mut client, mut server) = pair().await;
-        let mut buf = Vec::with_capacity(8);
-        buf.extend(b"ab");
-        let start = buf.as_ptr();
-        // Comes while it waits, and is there already.
-        for expected in [b"abcde".as_slice(), b"abcdefg"] {
-            let sent = &expected[buf.len()..];
-            let (read, written) = join(server.read_owned(buf), client.write_all(sent)).await;
-            written.unwrap();
-            assert_eq!(read.0.unwrap(), sent.len());
-            buf = read.1;
-            assert_eq!(buf, expected);
-            assert_eq!(buf.as_ptr(), start);
-            turns().await;
-        }
-        // No room: at once, and nothing is taken.
-        client.write_all(b"h").await.unwrap();
-        let (read, full) = server.read_owned(b"full".to_vec()).await;
-        assert_eq!((read.unwrap(), full.as_slice()), (0, b"full".as_slice()));
-        drop(client);
-        // Less room than there is.
-        let (read, buf) = server.read_owned(buf).await;
-        assert_eq!((read.unwrap(), buf.as_slice()), (1, b"abcdefgh".as_slice()));
-        assert_eq!(server.read_owned(Vec::with_capacity(1)).await.0.unwrap(), 0);
-        assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0);
-    });
+// WITNESS: net.received, buf.stable, ring-owned.home
+#[test]
+fn owned_read_fills_the_room_behind_what_the_buffer_holds() {
+    fn check<D: Drive>() {
+        D::run(async {
+            let (mut client, mut server) = pair().await;
+            let mut buf = Vec::with_capacity(8);
+            buf.extend(b"ab");
+            let start = buf.as_ptr();
+            // Comes while it waits, and is there already.
+            for expected in [b"abcde".as_slice(), b"abcdefg"] {
+                let sent = &expected[buf.len()..];
+                let (read, written) = join(server.read_owned(buf), client.write_all(sent)).await;
+                written.unwrap();
+                assert_eq!(read.0.unwrap(), sent.len());
+                buf = read.1;
+                assert_eq!(buf, expected);
+                assert_eq!(buf.as_ptr(), start);
+                turns().await;
+            }
+            // No room: at once, and nothing is taken.
+            client.write_all(b"h").await.unwrap();
+            let (read, full) = server.read_owned(b"full".to_vec()).await;
+            assert_eq!((read.unwrap(), full.as_slice()), (0, b"full".as_slice()));
+            drop(client);
+            // Less room than there is.
+            let (read, buf) = server.read_owned(buf).await;
+            assert_eq!((read.unwrap(), buf.as_slice()), (1, b"abcdefgh".as_slice()));
+            assert_eq!(server.read_owned(Vec::with_capacity(1)).await.0.unwrap(), 0);
+            assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0);
+        });
+    }
+    check::<OnRing>();
+    check::<OnPoll>();
+    check::<InBackground>();
 }
 
 fn owned_reads_that_are_dropped_at_any_point_lose_no_byte<D: Drive>() {
@@ -162,58 +166,72 @@ fn owned_write_is_whole_with_a_slow_reader<D: Drive>() {
     });
 }
 
-fn dropped_owned_write_is_whole_and_before_what_comes_later<D: Drive>() {
-    D::run(async {
-        let (mut client, mut server) = pair().await;
-        // Never polled: nothing is sent.
-        drop(client.write_owned(b"nothing".to_vec()));
-        {
-            let mut write = pin!(client.write_owned(long()));
-            assert!(poll_once(write.as_mut()).await.is_pending());
-            turns().await;
-        }
-        // One whose turn has not come sends nothing when it is dropped.
-        {
-            let mut write = pin!(client.write_owned(b"nothing".to_vec()));
-            assert!(poll_once(write.as_mut()).await.is_pending());
-        }
-        let (written, found) = join(
-            async {
-                client.write_all(b"later").await.unwrap();
-                let (sent, _) = client.write_owned(b"last".to_vec()).await;
-                assert_eq!(sent.unwrap(), 4);
-                client.shutdown().await
-            },
-            read_to_end(&mut server),
-        )
-        .await;
-        written.unwrap();
-        let mut expected = long();
-        expected.extend(b"laterlast");
-        assert_eq!(found.len(), expected.len());
-        assert!(found == expected);
-    });
+// WITNESS: unsent.first, write-half.whole, ring-owned.home
+#[test]
+fn dropped_owned_write_is_whole_and_before_what_comes_later() {
+    fn check<D: Drive>() {
+        D::run(async {
+            let (mut client, mut server) = pair().await;
+            // Never polled: nothing is sent.
+            drop(client.write_owned(b"nothing".to_vec()));
+            {
+                let mut write = pin!(client.write_owned(long()));
+                assert!(poll_once(write.as_mut()).await.is_pending());
+                turns().await;
+            }
+            // One whose turn has not come sends nothing when it is dropped.
+            {
+                let mut write = pin!(client.write_owned(b"nothing".to_vec()));
+                assert!(poll_once(write.as_mut()).await.is_pending());
+            }
+            let (written, found) = join(
+                async {
+                    client.write_all(b"later").await.unwrap();
+                    let (sent, _) = client.write_owned(b"last".to_vec()).await;
+                    assert_eq!(sent.unwrap(), 4);
+                    client.shutdown().await
+                },
+                read_to_end(&mut server),
+            )
+            .await;
+            written.unwrap();
+            let mut expected = long();
+            expected.extend(b"laterlast");
+            assert_eq!(found.len(), expected.len());
+            assert!(found == expected);
+        });
+    }
+    check::<OnRing>();
+    check::<OnPoll>();
+    check::<InBackground>();
 }
 
-fn error_of_a_dropped_owned_write_is_told_once<D: Drive>() {
-    D::run(async {
-        let (mut client, server) = pair().await;
-        {
-            let mut write = pin!(client.write_owned(long()));
-            assert!(poll_once(write.as_mut()).await.is_pending());
-            turns().await;
-        }
-        server.set_linger(Some(Duration::ZERO)).unwrap();
-        server.close().await.unwrap();
-        let error = client.flush().await.unwrap_err();
-        let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
-        assert!(kinds.contains(&error.kind()), "{error}");
-        client.flush().await.unwrap();
-        // The next one has an error of its own.
-        let (sent, buf) = client.write_owned(vec![7; 3]).await;
-        assert!(kinds.contains(&sent.unwrap_err().kind()));
-        assert_eq!(buf, [7; 3]);
-    });
+// WITNESS: unsent.told, write-half.told
+#[test]
+fn error_of_a_dropped_owned_write_is_told_once() {
+    fn check<D: Drive>() {
+        D::run(async {
+            let (mut client, server) = pair().await;
+            {
+                let mut write = pin!(client.write_owned(long()));
+                assert!(poll_once(write.as_mut()).await.is_pending());
+                turns().await;
+            }
+            server.set_linger(Some(Duration::ZERO)).unwrap();
+            server.close().await.unwrap();
+            let error = client.flush().await.unwrap_err();
+            let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+            assert!(kinds.contains(&error.kind()), "{error}");
+            client.flush().await.unwrap();
+            // The next one has an error of its own.
+            let (sent, buf) = client.write_owned(vec![7; 3]).await;
+            assert!(kinds.contains(&sent.unwrap_err().kind()));
+            assert_eq!(buf, [7; 3]);
+        });
+    }
+    check::<OnRing>();
+    check::<OnPoll>();
+    check::<InBackground>();
 }
 
 fn end_and_flush_wait_for_a_dropped_owned_write<D: Drive>() {

@@ -240,7 +240,7 @@ fn wakers_are_called_with_no_lock_held_and_a_panic_keeps_no_other_from_it() {
     assert!(all.iter().all(|(_, uses, _)| uses.1.load(Relaxed) == 1));
 }
 
-/// When the thread that submitted an operation has ended, the kernel cancels it instead of going on.
+/// When the thread that submitted an operation has ended, the kernel cancels it.
 // WITNESS: uring-hub.answered, read-half.order
 #[test]
 fn operation_that_ends_with_its_submitter_is_begun_again() {
