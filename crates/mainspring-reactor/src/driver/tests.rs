@@ -335,3 +335,13 @@ fn event_between_the_dry_call_and_the_wait_is_seen() {
     assert!(matches!(result, Poll::Ready(Ok(1))));
     assert_eq!(calls, 2);
 }
+
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod ring;

@@ -83,7 +83,8 @@ impl<B: IoBufMut> Drop for ReadOwned<'_, B> {
 ///
 /// # Cancel safety
 ///
-/// *Not restartable*: polled once, it is on its way, and dropping it changes nothing of that.
+/// *Not restartable*: from its first poll on it is on its way, and dropping it changes nothing of
+/// that; unless an earlier one that was dropped is still being sent.
 #[must_use = "futures do nothing unless polled"]
 pub struct WriteOwned<'a, B: IoBuf> {
     core: &'a StreamCore,

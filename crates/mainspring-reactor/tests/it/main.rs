@@ -10,6 +10,7 @@ mod accept;
 mod cancel;
 mod connect;
 mod idle;
+mod owned;
 mod stream;
 mod takeover;
 #[cfg(feature = "tokio-io")]

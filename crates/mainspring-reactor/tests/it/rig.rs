@@ -171,6 +171,13 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
     panic!("it never holds");
 }
 
+/// Gives the driver some turns, in which what the kernel has arrives.
+pub(crate) async fn turns() {
+    for _ in 0..8 {
+        mainspring_core::task::yield_now().await;
+    }
+}
+
 /// Both futures at the same time, in one task.
 pub(crate) async fn join<A, B>(
     one: impl Future<Output = A>,

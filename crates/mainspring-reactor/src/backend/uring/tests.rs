@@ -111,3 +111,22 @@ pub(crate) fn is_closed(mut other: &net::TcpStream) -> bool {
 pub(crate) fn send(mut other: &net::TcpStream, bytes: &[u8]) {
     other.write_all(bytes).unwrap();
 }
+
+/// How many of so many connections this process may have, both ends of each. Fewer are said loudly.
+pub(crate) fn affordable(wanted: usize) -> usize {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: [cell.lent] nothing of ours is touched: the call writes the struct.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: [cell.lent] as above: it reads the struct.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+    let most = usize::try_from(limit.rlim_max).unwrap_or(usize::MAX);
+    let count = wanted.min((most.saturating_sub(128)) / 2);
+    if count < wanted {
+        eprintln!("SCALED DOWN to {count} connections instead of {wanted}: the limit is {most}");
+    }
+    count
+}

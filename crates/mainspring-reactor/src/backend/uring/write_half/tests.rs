@@ -136,6 +136,7 @@ fn end_of_the_direction_waits_for_the_send() {
 }
 
 // WITNESS: write-half.one
+#[cfg(debug_assertions)]
 #[test]
 fn two_operations_are_a_fault_of_ours() {
     let twice = std::panic::catch_unwind(|| {
@@ -143,7 +144,7 @@ fn two_operations_are_a_fault_of_ours() {
         half.begin_poll();
         half.begin_poll();
     });
-    assert_eq!(twice.is_err(), cfg!(debug_assertions));
+    assert!(twice.is_err());
     let none = std::panic::catch_unwind(|| drop(WriteHalf::new().completed(completion(1))));
-    assert_eq!(none.is_err(), cfg!(debug_assertions));
+    assert!(none.is_err());
 }

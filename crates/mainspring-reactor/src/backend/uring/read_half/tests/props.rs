@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         6 => source.prop_map(Step::Begin),
-        9 => (1_u8..5, prop::bool::weighted(0.9)).prop_map(|(count, more)| Step::Bring(count, more)),
+        9 => (1_u8..5, prop::bool::weighted(0.9)).prop_map(|(few, more)| Step::Bring(few, more)),
         1 => any::<bool>().prop_map(Step::End),
         3 => (code, any::<bool>()).prop_map(|(code, carries)| Step::Fail(code, carries)),
         1 => Just(Step::Stop),
