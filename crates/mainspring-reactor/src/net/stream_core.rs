@@ -2,6 +2,7 @@
 
 use super::unsent::Unsent;
 use crate::backend::Backend;
+use crate::backend::poll::hub::STREAM;
 use crate::backend::poll::waiters::Waiters;
 use crate::backend::poll::{Half, Io};
 use crate::backend::uring;
@@ -9,12 +10,14 @@ use crate::background;
 use crate::buf::PooledBuf;
 use crate::driver::Hub;
 use mainspring_core::wait::WaitKind;
-use mio::Interest;
 use socket2::{SockRef, Socket};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net;
 use std::task::{Context, Poll, ready};
+
+/// How many slices one call writes on Linux at most.
+const SLICES_MAX: usize = 1024;
 
 /// Bytes that one receive brings at most, where the memory is lent.
 const LENT_BYTES: usize = 4096;
@@ -53,9 +56,8 @@ impl StreamCore {
                     socket.set_nonblocking(true)?;
                 }
                 let stream = mio::net::TcpStream::from_std(socket.into());
-                let interest = Interest::READABLE | Interest::WRITABLE;
                 Source::Poll {
-                    io: Io::new(stream, interest, Waiters::one(), hub)?,
+                    io: Io::new(stream, STREAM, Waiters::one(), hub)?,
                     unsent: Unsent::new(),
                 }
             }
@@ -140,7 +142,7 @@ impl StreamCore {
         buf: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
         match &self.source {
-            Source::Poll { io, .. } => io.poll_io(cx, Half::Read, WaitKind::Read, |socket| {
+            Source::Poll { io, .. } => io.poll_bytes(cx, Half::Read, buf.len(), |socket| {
                 socket.try_io(|| SockRef::from(socket).recv(buf))
             }),
             Source::Ring(stream) => stream.poll_read(cx, buf),
@@ -179,7 +181,7 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 ready!(unsent.poll(cx, io))?;
-                io.poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
+                io.poll_bytes(cx, Half::Write, buf.len(), |mut socket| {
                     io::Write::write(&mut socket, buf)
                 })
             }
@@ -195,7 +197,9 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 ready!(unsent.poll(cx, io))?;
-                io.poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
+                let written = bufs.iter().take(SLICES_MAX);
+                let room = written.map(|buf| buf.len()).sum();
+                io.poll_bytes(cx, Half::Write, room, |mut socket| {
                     io::Write::write_vectored(&mut socket, bufs)
                 })
             }
@@ -251,9 +255,9 @@ impl StreamCore {
 
     pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         match &self.source {
-            Source::Poll { io, .. } => {
-                io.try_io(Half::Read, |mut socket| io::Read::read(&mut socket, buf))
-            }
+            Source::Poll { io, .. } => io.try_bytes(Half::Read, buf.len(), |mut socket| {
+                io::Read::read(&mut socket, buf)
+            }),
             Source::Ring(stream) => stream.try_read(uninit(buf)),
         }
     }
@@ -262,7 +266,9 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 unsent.try_send(io)?;
-                io.try_io(Half::Write, |mut socket| io::Write::write(&mut socket, buf))
+                io.try_bytes(Half::Write, buf.len(), |mut socket| {
+                    io::Write::write(&mut socket, buf)
+                })
             }
             Source::Ring(stream) => stream.try_write(buf),
         }

@@ -11,6 +11,7 @@ mod cancel;
 mod connect;
 mod idle;
 mod owned;
+mod short;
 mod stream;
 mod takeover;
 #[cfg(feature = "tokio-io")]

@@ -8,10 +8,12 @@
 //!   `dispatch` returns or unwinds: edges come once.
 //! - **hub.kick** — the owner is ASLEEP only while it holds the poll's lock: nobody else can take
 //!   the event that calls it back out of the poll.
+//! - **hub.short** — a short count clears a half only where every later arrival is reported, and
+//!   nothing was reported that a short count does not show.
 //! - **hub.closed** — a closed hub takes no source in, and every source that it had is told.
 
 use super::alarm::Alarm;
-use super::readiness::{Half, Readiness, Report};
+use super::readiness::{Half, Readiness, Report, Snapshot};
 use super::registry::{ALARM, Full, Registry, WAKER};
 use super::waiters::Waiters;
 use crate::backend::notify::{Notify, OnNotify, OnSleep};
@@ -20,6 +22,7 @@ use crate::error::ReactorError;
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
 use mainspring_core::sync::Mutex;
+use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mainspring_core::time;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
@@ -33,6 +36,21 @@ use std::time::Duration;
 pub(crate) struct Shared {
     pub(crate) word: Readiness,
     pub(crate) waiters: Waiters,
+    /// Something is there that a short count does not show: an end, an error, an urgent byte.
+    is_special: AtomicBool,
+}
+
+impl Shared {
+    /// A call that `seen` came before has moved less than it could have: on systems where whatever
+    /// comes later is reported, the half has run dry.
+    pub(crate) fn ran_short(&self, seen: Snapshot, half: Half) {
+        // CLAIM: [hub.short] what was reported after `seen` is not cleared, and what was reported
+        // before is in the flag, which was set before the word.
+        if SHORT_IS_DRY && !self.is_special.load(Relaxed) {
+            // Whatever it says: the call was made, and the next one finds out.
+            let _ = self.word.clear(seen, half);
+        }
+    }
 }
 
 /// The registered sources, and whether more may come. One lock for both.
@@ -85,6 +103,7 @@ impl Hub {
         let shared = Arc::new(Shared {
             word: Readiness::new(),
             waiters,
+            is_special: AtomicBool::new(false),
         });
         let token = self.admit(&shared)?;
         if let Err(error) = self.registrar.register(source, token, interest) {
@@ -169,6 +188,10 @@ impl Hub {
                     continue;
                 };
                 let report = report_of(event);
+                if is_special(event) {
+                    // Before the report, whose edge carries it.
+                    shared.is_special.store(true, Relaxed);
+                }
                 shared.word.report(report);
                 take_woken(shared, report, &mut batch);
                 if report.read && shared.waiters.queue().is_some() {
@@ -245,6 +268,27 @@ impl Polling {
             (_, limit) => Ok(limit),
         }
     }
+}
+
+/// What of a stream is worth knowing.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) const STREAM: Interest = Interest::READABLE
+    .add(Interest::WRITABLE)
+    .add(Interest::PRIORITY);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) const STREAM: Interest = Interest::READABLE.add(Interest::WRITABLE);
+
+/// Whether a short count means that there is no more for now, and more would be reported: epoll has
+/// an edge for each arrival.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SHORT_IS_DRY: bool = true;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const SHORT_IS_DRY: bool = false;
+
+/// Whether a short count may hide something: the end that came with the last bytes, an error, an
+/// urgent byte, at which a read stops although more is there.
+fn is_special(event: &mio::event::Event) -> bool {
+    event.is_read_closed() || event.is_write_closed() || event.is_error() || event.is_priority()
 }
 
 /// Which halves an event concerns. An error alone concerns both: a filter by interest would leave a

@@ -22,6 +22,9 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+/// What Linux moves in one call at most.
+const CALL_BYTES_MAX: usize = 0x7fff_f000;
+
 /// A source of the operating system, registered with a reactor.
 pub(crate) struct Io<S: Source> {
     /// `None` only after `into_source`.
@@ -74,7 +77,27 @@ impl<S: Source> Io<S> {
     pub(crate) fn try_io<R>(
         &self,
         half: Half,
+        call: impl FnMut(&S) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.try_until_dry(half, call, |_| false)
+    }
+
+    /// As `try_io`, for a call that moves up to `room` bytes: fewer, and there is no more for now.
+    pub(crate) fn try_bytes(
+        &self,
+        half: Half,
+        room: usize,
+        call: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let room = room.min(CALL_BYTES_MAX);
+        self.try_until_dry(half, call, |count| (1..room).contains(count))
+    }
+
+    fn try_until_dry<R>(
+        &self,
+        half: Half,
         mut call: impl FnMut(&S) -> io::Result<R>,
+        is_dry: impl Fn(&R) -> bool,
     ) -> io::Result<R> {
         loop {
             let seen = self.shared.word.snapshot();
@@ -89,7 +112,13 @@ impl<S: Source> Io<S> {
                         OnClear::Wait | OnClear::Gone => return Err(error),
                     }
                 }
-                result => return result,
+                Ok(result) => {
+                    if is_dry(&result) {
+                        self.shared.ran_short(seen, half);
+                    }
+                    return Ok(result);
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -105,9 +134,40 @@ impl<S: Source> Io<S> {
     where
         S: Named,
     {
+        self.poll_until(cx, half, kind, || self.try_io(half, &mut call))
+    }
+
+    /// As `poll_io`, for a call that moves up to `room` bytes.
+    pub(crate) fn poll_bytes(
+        &self,
+        cx: &mut Context<'_>,
+        half: Half,
+        room: usize,
+        mut call: impl FnMut(&S) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>>
+    where
+        S: Named,
+    {
+        let kind = match half {
+            Half::Read => WaitKind::Read,
+            Half::Write => WaitKind::Write,
+        };
+        self.poll_until(cx, half, kind, || self.try_bytes(half, room, &mut call))
+    }
+
+    fn poll_until<R>(
+        &self,
+        cx: &mut Context<'_>,
+        half: Half,
+        kind: WaitKind,
+        mut attempt: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>>
+    where
+        S: Named,
+    {
         let unit = ready!(budget::poll_proceed(cx));
         loop {
-            match self.try_io(half, &mut call) {
+            match attempt() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
                     unit.spend();
