@@ -34,9 +34,9 @@
 //!   hang-up, and a half-closed one may be reported as closed both ways; a bit that stays would
 //!   make the caller spin. The poll reports an edge again when something changes, so a closed half
 //!   is worth a call exactly as a readable one is.
-//! - *Clearing after a short read everywhere*: not every poll reports again what came in between, and
-//!   an end, an error or an urgent byte hides behind a short count. The hub does it where neither
-//!   can be; elsewhere one more call, which says `WouldBlock`, is the proof.
+//! - *Clearing after a short read everywhere*: not every poll reports again what came in between,
+//!   and an end, an error or an urgent byte hides behind a short count. The hub does it where
+//!   neither can be; elsewhere one more call, which says `WouldBlock`, is the proof.
 
 use mainspring_core::sync::atomic::{
     AtomicU64,
