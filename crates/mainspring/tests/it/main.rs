@@ -69,7 +69,7 @@ fn fallback_threads() -> Vec<String> {
     let names =
         tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     let is_fallback =
-        |name: &String| name.starts_with("ms-reactor") || name.starts_with("mainspring-time");
+        |name: &String| name.starts_with("ms-reactor") || name.starts_with("ms-timer");
     names.filter(is_fallback).collect()
 }
 

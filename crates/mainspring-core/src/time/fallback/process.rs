@@ -17,7 +17,7 @@ pub(in crate::time) fn timers() -> TimersRef {
 
 fn start() -> io::Result<()> {
     thread::Builder::new()
-        .name("mainspring-timer".to_owned())
+        .name("ms-timer".to_owned())
         .spawn(run)
         .map(drop)
 }
