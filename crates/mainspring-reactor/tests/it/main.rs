@@ -9,6 +9,8 @@ mod rig;
 mod accept;
 mod cancel;
 mod connect;
+#[cfg(target_os = "linux")]
+mod drop_everywhere;
 mod idle;
 mod owned;
 mod short;

@@ -2,7 +2,7 @@
 
 use mainspring_core::driver::{Driver, DriverHandle, Until};
 use mainspring_core::park::{Parker, Unparker};
-use mainspring_reactor::net::{TcpListener, TcpStream};
+use mainspring_reactor::net::{TcpListener, TcpSocket, TcpStream};
 use mainspring_reactor::{Backend, Reactor, RingRefusal};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -96,8 +96,9 @@ fn run<T>(mut reactor: Reactor, test: impl Future<Output = T>) -> T {
     expect(reactor.backend());
     let _entered = reactor.handle().enter();
     let result = drive(&mut reactor, test).0;
-    // Whoever was dropped has been seen off.
+    // Whoever was dropped has been seen off, and what was lent is back.
     assert_eq!(reactor.sockets(), 0);
+    assert_eq!(reactor.pinned_buffers(), 0);
     result
 }
 
@@ -157,6 +158,21 @@ pub(crate) async fn pair() -> (TcpStream, TcpStream) {
     assert_eq!(client.backend(), expected());
     assert_eq!(server.backend(), expected());
     (client, server)
+}
+
+/// As [`pair`], with little room in between: a few times ten KiB fill it.
+pub(crate) async fn narrow_pair() -> (TcpStream, TcpStream) {
+    const ROOM: usize = 16 << 10;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(ROOM).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(16).unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(ROOM).unwrap();
+    let connect = socket.connect(listener.local_addr().unwrap());
+    let (client, server) = join(connect, listener.accept()).await;
+    drop(listener.into_std().await.unwrap());
+    (client.unwrap(), server.unwrap().0)
 }
 
 /// Lets the driver have its turns until `holds` does: what is dropped is closed by the ring when
