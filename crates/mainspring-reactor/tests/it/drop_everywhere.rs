@@ -1,9 +1,9 @@
 //! Every call, dropped at every point at which it waits.
 //!
-//! A counting run does the whole exchange and counts how often a call had to wait. Then, for each of
-//! these points, the exchange is done again, the call is dropped there, and fresh calls finish what
-//! it began: no byte and no connection is lost or seen twice. In the end every descriptor and every
-//! buffer is back, and as many calls were dropped as points were counted.
+//! A counting run does the whole exchange and counts how often a call had to wait. Then, for each
+//! of these points, the exchange is done again, the call is dropped there, and fresh calls finish
+//! what it began: no byte and no connection is lost or seen twice. In the end every descriptor and
+//! every buffer is back, and as many calls were dropped as points were counted.
 
 use crate::rig::{
     self, Drive, InBackground, OnPoll, OnRing, join, listener, narrow_pair, pair, poll_once, turns,
@@ -430,7 +430,7 @@ async fn all() {
     rig::until(|| rig::descriptors() == before).await;
 }
 
-// WITNESS: ring-stream.owns, ring-stream.closing, ring-listener.owns, read-half.order, ring-owned.home
+// WITNESS: ring-stream.owns, ring-stream.closing, ring-listener.owns, ring-owned.home
 #[test]
 fn every_call_on_ring() {
     rig::alone("drop_everywhere::every_call_on_ring", || OnRing::run(all()));

@@ -9,10 +9,21 @@ mod rig;
 mod accept;
 mod cancel;
 mod connect;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod denied;
 #[cfg(target_os = "linux")]
 mod drop_everywhere;
 mod idle;
 mod owned;
+#[cfg(target_os = "linux")]
+mod quarantine;
 mod short;
 mod stream;
 mod takeover;
