@@ -188,6 +188,17 @@ enum Writes {
     Writable,
 }
 
+/// One call of that kind, and how much it wrote.
+async fn write(stream: &mut TcpStream, kind: Writes, bytes: &[u8]) -> usize {
+    match kind {
+        Writes::Write => stream.write(bytes).await.unwrap(),
+        Writes::Writable => {
+            stream.writable().await.unwrap();
+            0
+        }
+    }
+}
+
 /// The system has exactly what the calls say.
 async fn writes(kind: Writes) {
     everywhere(&format!("{kind:?}"), async |points| {
@@ -195,21 +206,19 @@ async fn writes(kind: Writes) {
         let chunk: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
         for _ in 0..ROUNDS {
             let mut written = 0;
-            while let Ok(count) = client.try_write(&chunk[written % 256..]) {
-                written += count;
-            }
-            let waiting = async {
-                match kind {
-                    Writes::Write => client.write(&chunk[written % 256..]).await.unwrap(),
-                    Writes::Writable => {
-                        client.writable().await.unwrap();
-                        0
-                    }
+            // Until it waits: the system may take a moment to find more room.
+            let waiting = loop {
+                while let Ok(count) = client.try_write(&chunk[written % 256..]) {
+                    written += count;
+                }
+                let rest = &chunk[written % 256..];
+                let mut waiting = Box::pin(write(&mut client, kind, rest));
+                match poll_once(waiting.as_mut()).await {
+                    Poll::Ready(count) => written += count,
+                    Poll::Pending => break waiting,
                 }
             };
             // Nobody reads before it is dropped, so that it has done nothing.
-            let mut waiting = Box::pin(waiting);
-            assert!(poll_once(waiting.as_mut()).await.is_pending());
             let mut found = Vec::new();
             if points.drops() {
                 drop(waiting);
