@@ -21,6 +21,8 @@ mod denied;
 #[cfg(target_os = "linux")]
 mod drop_everywhere;
 mod idle;
+#[cfg(target_os = "linux")]
+mod many;
 mod owned;
 #[cfg(target_os = "linux")]
 mod quarantine;

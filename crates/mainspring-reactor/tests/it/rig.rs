@@ -298,3 +298,23 @@ pub(crate) fn succeeded(output: Option<Output>) {
 pub(crate) fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
+
+/// How many of so many connections this process may have, both ends of each. Fewer are said loudly.
+#[cfg(target_os = "linux")]
+pub(crate) fn affordable(wanted: usize) -> usize {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: [ring-stream.owns] one struct, valid during the call, which writes it.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: [ring-stream.owns] one struct, valid during the call, which reads it.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+    let most = usize::try_from(limit.rlim_max).unwrap_or(usize::MAX);
+    let count = wanted.min(most.saturating_sub(128) / 2);
+    if count < wanted {
+        eprintln!("SCALED DOWN to {count} connections instead of {wanted}: the limit is {most}");
+    }
+    count
+}

@@ -118,10 +118,10 @@ pub(crate) fn affordable(wanted: usize) -> usize {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: [cell.lent] nothing of ours is touched: the call writes the struct.
+    // SAFETY: [ring-stream.owns] one struct, valid during the call, which writes it.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
     limit.rlim_cur = limit.rlim_max;
-    // SAFETY: [cell.lent] as above: it reads the struct.
+    // SAFETY: [ring-stream.owns] one struct, valid during the call, which reads it.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
     let most = usize::try_from(limit.rlim_max).unwrap_or(usize::MAX);
     let count = wanted.min((most.saturating_sub(128)) / 2);
