@@ -256,17 +256,14 @@ impl LocalExecutor {
 
     fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
         let now = time::now();
-        let mut infos = Vec::with_capacity(self.hub.shared.alive(lane));
-        self.hub
-            .shared
-            .for_each_task(lane, |task| infos.push(task.info(now)));
-        infos
+        let tasks = self.hub.shared.tasks(lane);
+        tasks.iter().map(|task| task.info(now)).collect()
     }
 
     /// Drops every task of a closed lane, at home, and says what they were.
     fn end_lane(&self, lane: Lane) -> Vec<TaskInfo> {
         let infos = self.infos(lane);
-        self.hub.shared.for_each_task(lane, TaskRef::abort);
+        self.hub.shared.tasks(lane).iter().for_each(TaskRef::abort);
         // No deadline: the last tasks may have been woken by threads that have not pushed them yet,
         // and nobody else may drop their futures.
         self.drive_lane(lane, Deadline::never());
