@@ -14,7 +14,7 @@ use crate::worker::{Step, Worker};
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::Slot;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
-use mainspring_core::poll::{self, Polling};
+use mainspring_core::poll;
 use mainspring_core::shutdown::Controller;
 use mainspring_core::spawn::{Lane, LocalSpawner, Spawner};
 use mainspring_core::task::{JoinHandle, TaskInfo, TaskRef};
@@ -154,9 +154,7 @@ impl LocalExecutor {
         loop {
             if root.take() {
                 poll::begin_turn(now);
-                let polling = Polling::root();
-                let result = future.as_mut().poll(&mut cx);
-                drop(polling);
+                let result = poll::root(|| future.as_mut().poll(&mut cx));
                 if let Poll::Ready(output) = result {
                     return output;
                 }

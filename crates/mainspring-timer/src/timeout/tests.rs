@@ -1,7 +1,7 @@
 use super::{Elapsed, timeout, timeout_at};
 use crate::driver::tests::rig::Rig;
 use mainspring_core::driver::Until;
-use mainspring_core::poll::{self, Polling};
+use mainspring_core::poll;
 use mainspring_core::{budget, time};
 use std::future::{self, poll_fn};
 use std::marker::PhantomPinned;
@@ -90,9 +90,7 @@ fn future_that_always_spends_the_budget_cannot_outlive_its_limit() {
     let mut polls = 0;
     loop {
         poll::begin_turn(time::now());
-        let polling = Polling::root();
-        let polled = limited.as_mut().poll(&mut cx);
-        let _ = polling.end();
+        let polled = poll::root(|| limited.as_mut().poll(&mut cx));
         if let Poll::Ready(output) = polled {
             assert_eq!(output, Err(Elapsed));
             break;
