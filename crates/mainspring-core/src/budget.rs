@@ -75,16 +75,14 @@ fn ask_to_yield(cx: &mut Context<'_>) -> Poll<Unit> {
 /// asks sees the smaller budget.
 #[inline]
 pub fn consume() {
-    if let Some(left) = poll::budget() {
-        poll::replace_budget(Some(left.saturating_sub(1)));
-    }
+    poll::consume_budget();
 }
 
 /// Whether the next [`poll_proceed`] of this poll would ask for a yield.
 #[inline]
 #[must_use]
 pub fn is_spent() -> bool {
-    poll::budget() == Some(0)
+    poll::is_budget_spent()
 }
 
 /// Polls `future` without a budget.

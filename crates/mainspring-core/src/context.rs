@@ -47,9 +47,7 @@ struct Node<T: ?Sized> {
     below: Option<NonNull<Node<T>>>,
     /// The guard is gone.
     left: Cell<bool>,
-    /// The node is no longer reachable from its slot.
-    unlinked: Cell<bool>,
-    /// How many looks at the value are under way.
+    /// How many looks at the value are under way, and one more while the slot reaches the node.
     pins: Cell<u32>,
 }
 
@@ -117,17 +115,15 @@ impl<T: ?Sized + 'static> Slot<T> {
             if !node.left.get() {
                 break;
             }
-            node.unlinked.set(true);
             next = node.below;
         }
         self.top.set(next);
         let mut doomed = first;
         while doomed != next {
             let Some(node) = doomed else { return };
-            // SAFETY: [context.alive] unlinked above and not freed yet: whoever looked at it
-            // before unpins it after we return, because looks nest (one thread, one stack).
+            // SAFETY: [context.alive] the slot's pin is not given up yet.
             doomed = unsafe { node.as_ref() }.below;
-            free_if_unused(node);
+            unpin(node);
         }
     }
 }
@@ -146,16 +142,23 @@ impl<T: ?Sized + 'static> fmt::Debug for Slot<T> {
     }
 }
 
-/// Frees a node that its slot no longer reaches, unless a look at it is under way.
-fn free_if_unused<T: ?Sized>(node: NonNull<Node<T>>) {
-    // SAFETY: [context.alive] the caller has just unlinked or unpinned the node, and nobody has
-    // freed it: both conditions below become true together exactly once.
-    let state = unsafe { node.as_ref() };
-    if state.unlinked.get() && state.pins.get() == 0 {
-        // SAFETY: [context.pinned] no slot, no guard and no look reaches the node any more; it
-        // came from `Box::leak` in `Entered::new`.
-        drop(unsafe { Box::from_raw(node.as_ptr()) });
+/// Gives up a pin of a node, and frees the node if it was the last.
+#[inline]
+fn unpin<T: ?Sized>(node: NonNull<Node<T>>) {
+    // SAFETY: [context.pinned] the caller's pin.
+    let pins = unsafe { &node.as_ref().pins };
+    pins.set(pins.get() - 1);
+    if pins.get() == 0 {
+        free(node);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn free<T: ?Sized>(node: NonNull<Node<T>>) {
+    // SAFETY: [context.pinned] no slot, no guard and no look reaches the node any more; it came
+    // from `Box::leak` in `Entered::new`.
+    drop(unsafe { Box::from_raw(node.as_ptr()) });
 }
 
 /// A look at what is current: it lives for as long as the look does, whatever happens to the guard
@@ -200,11 +203,7 @@ impl<T: ?Sized> Deref for Look<T> {
 impl<T: ?Sized> Drop for Look<T> {
     #[inline]
     fn drop(&mut self) {
-        let node = self.node();
-        node.pins.set(node.pins.get() - 1);
-        if node.unlinked.get() {
-            free_if_unused(self.node);
-        }
+        unpin(self.node);
     }
 }
 
@@ -256,8 +255,7 @@ impl Entered {
                 value,
                 below: slot.top.get(),
                 left: Cell::new(false),
-                unlinked: Cell::new(false),
-                pins: Cell::new(0),
+                pins: Cell::new(1),
             })));
             slot.top.set(Some(node));
             node

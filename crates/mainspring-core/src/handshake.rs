@@ -229,6 +229,7 @@ impl<T> Handshake<T> {
                 OnPoll::Ready(unsafe { self.take() })
             }
             WAITING if self.waker.will_wake(waker) => OnPoll::Pending,
+            WAITING => self.park_again(state, waker),
             _ => self.park(state, waker),
         }
     }
@@ -292,50 +293,71 @@ impl<T> Handshake<T> {
         self.state.load(Relaxed) & STATE == CANCELLED
     }
 
+    /// Parks the first waker.
     #[inline(never)]
-    fn park(&self, mut state: u64, waker: &Waker) -> OnPoll<T> {
+    fn park(&self, state: u64, waker: &Waker) -> OnPoll<T> {
         // Before anything is claimed: this is foreign code.
         let fresh = waker.clone();
-        let mut old = None;
-        if state & STATE == WAITING {
-            let copied = self.waker.copy();
-            let claimed = state & !STATE;
-            // Relaxed: what the words hold next is published by the parking below, and a completer
-            // that sees this PENDING reads no words.
-            // ORDERING: [handshake.publish] Acquire on failure, as in `poll`.
-            match self
-                .state
-                .compare_exchange(state, claimed, Relaxed, Acquire)
-            {
-                Ok(_) => {
-                    state = claimed;
-                    // SAFETY: [handshake.waker] our move out of WAITING, our waker again.
-                    old = Some(unsafe { copied.into_waker() });
-                }
-                Err(seen) => state = seen,
-            }
-        }
-        if state & STATE != READY {
-            debug_assert_eq!(state & STATE, PENDING, "handshake.waker: not ours to write");
-            self.waker.store(fresh);
-            let parked = (state + ROUND) | WAITING;
-            // ORDERING: [handshake.park] Release, pairs with `complete`'s load: whoever sees
-            // WAITING sees the words. Relaxed would let it revive stale ones.
-            // ORDERING: [handshake.publish] Acquire on failure, as in `poll`.
-            let Err(seen) = self.state.compare_exchange(state, parked, Release, Acquire) else {
-                return OnPoll::Pending; // `old` is dropped here, after the cell is whole.
-            };
-            debug_assert_eq!(seen & STATE, READY, "handshake.one-terminal");
-            // SAFETY: [waker-words.owned] the words were stored above and never published.
-            drop(unsafe { self.waker.copy().into_waker() });
-        } else {
-            drop(fresh);
-        }
-        // Wakers first: were one of their drops to unwind, the value would still be in its place.
-        drop(old);
+        let Some(unused) = self.store_and_park(state, fresh) else {
+            return OnPoll::Pending;
+        };
+        // The waker first: were its drop to unwind, the value would still be in its place.
+        drop(unused);
         // SAFETY: [handshake.value] [handshake.whole] READY was seen with acquire, the caller has
         // not taken, and nothing that could unwind is left to do.
         OnPoll::Ready(unsafe { self.take() })
+    }
+
+    /// Parks another waker instead of the one that is parked.
+    #[cold]
+    #[inline(never)]
+    fn park_again(&self, state: u64, waker: &Waker) -> OnPoll<T> {
+        // Before anything is claimed, as in `park`.
+        let fresh = waker.clone();
+        let copied = self.waker.copy();
+        let claimed = state & !STATE;
+        // Relaxed: what the words hold next is published by the parking below, and a completer
+        // that sees this PENDING reads no words.
+        // ORDERING: [handshake.publish] Acquire on failure, as in `poll`.
+        match self
+            .state
+            .compare_exchange(state, claimed, Relaxed, Acquire)
+        {
+            Ok(_) => {
+                // SAFETY: [handshake.waker] our move out of WAITING, our waker again.
+                let old = unsafe { copied.into_waker() };
+                let Some(unused) = self.store_and_park(claimed, fresh) else {
+                    return OnPoll::Pending; // `old` is dropped here, after the cell is whole.
+                };
+                // Both wakers first, as in `park`; the one also if the other's drop unwinds.
+                drop((unused, old));
+            }
+            Err(seen) => {
+                debug_assert_eq!(seen & STATE, READY, "handshake.one-terminal");
+                drop(fresh);
+            }
+        }
+        // SAFETY: [handshake.value] [handshake.whole] as in `park`.
+        OnPoll::Ready(unsafe { self.take() })
+    }
+
+    /// Stores `fresh` and leaves PENDING for WAITING. Gives it back if the value came first.
+    #[inline(always)]
+    fn store_and_park(&self, state: u64, fresh: Waker) -> Option<Waker> {
+        debug_assert_eq!(state & STATE, PENDING, "handshake.waker: not ours to write");
+        self.waker.store(fresh);
+        let parked = (state + ROUND) | WAITING;
+        // ORDERING: [handshake.park] Release, pairs with `complete`'s load: whoever sees WAITING
+        // sees the words. Relaxed would let it revive stale ones.
+        // ORDERING: [handshake.publish] Acquire on failure, as in `poll`.
+        match self.state.compare_exchange(state, parked, Release, Acquire) {
+            Ok(_) => None,
+            Err(seen) => {
+                debug_assert_eq!(seen & STATE, READY, "handshake.one-terminal");
+                // SAFETY: [waker-words.owned] the words were stored above and never published.
+                Some(unsafe { self.waker.copy().into_waker() })
+            }
+        }
     }
 
     /// Moves the value out; the cell is the caller's to free.

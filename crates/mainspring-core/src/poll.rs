@@ -13,8 +13,8 @@
 //! - **poll.nested** — a poll inside a poll (a `block_on` in a task, a task run from a destructor)
 //!   finds a fresh record and leaves the outer one as it was, on unwind too.
 //! - **poll.slot-alive** — the wait slot in the record is alive while the record names it: it
-//!   belongs to the task whose poll the guard brackets, and [`Polling`], which is
-//!   never forgotten by the code that gives it a slot, borrows it.
+//!   belongs to the task whose poll is bracketed, and the guard, which is never forgotten by the
+//!   code that gives it a slot, borrows it.
 
 use crate::sync::thread_local;
 use crate::time::Nanos;
@@ -41,94 +41,82 @@ pub struct TaskStamp {
 
 /// The record, a cell a field: a leaf touches the one it needs, and a poll that is inside no other,
 /// which is nearly every one, has nothing to save.
+#[repr(C)]
 struct Record {
-    active: Cell<bool>,
-    yielded: Cell<bool>,
-    /// [`UNLIMITED`], or at most [`BUDGET_UNITS`].
-    budget: Cell<u32>,
+    /// [`ACTIVE`], [`YIELDED`].
+    state: Cell<u32>,
     shields: Cell<u32>,
-    polls: Cell<u32>,
-    /// Zero: no task.
-    task: Cell<u64>,
-    wait: Cell<Option<NonNull<WaitSlot>>>,
+    /// At most [`BUDGET_UNITS`], below zero if more was consumed than was left; or [`UNLIMITED`],
+    /// less what was consumed.
+    budget: Cell<i64>,
+    /// The slot of the task, if it is one that is polled.
+    slot: Cell<Option<NonNull<WaitSlot>>>,
 }
 
-const UNLIMITED: u32 = u32::MAX;
+/// A poll is under way.
+const ACTIVE: u32 = 1;
+/// The poll under way, or the last, asked to let others run first.
+const YIELDED: u32 = 2;
+
+/// So many that no process consumes them: consuming need not ask whether there is a budget.
+const UNLIMITED: i64 = i64::MAX;
 
 /// What an outer poll's record said, while an inner one is under way.
 struct Saved {
-    yielded: bool,
-    budget: u32,
+    state: u32,
     shields: u32,
-    polls: u32,
-    task: u64,
-    wait: Option<NonNull<WaitSlot>>,
+    budget: i64,
+    slot: Option<NonNull<WaitSlot>>,
 }
 
 impl Record {
     const fn new() -> Self {
         Self {
-            active: Cell::new(false),
-            yielded: Cell::new(false),
-            budget: Cell::new(UNLIMITED),
+            state: Cell::new(0),
             shields: Cell::new(0),
-            polls: Cell::new(0),
-            task: Cell::new(0),
-            wait: Cell::new(None),
+            budget: Cell::new(UNLIMITED),
+            slot: Cell::new(None),
         }
     }
 
-    /// Begins a poll and hands out what has to be restored after it.
     #[inline]
-    fn begin(&self, stamp: Option<TaskStamp>, wait: Option<NonNull<WaitSlot>>) -> Option<Saved> {
-        let outer = if self.active.get() {
-            Some(self.save())
-        } else {
-            None
-        };
-        self.active.set(true);
-        self.yielded.set(false);
-        self.budget.set(BUDGET_UNITS);
-        self.shields.set(0);
-        self.wait.set(wait);
-        if let Some(stamp) = stamp {
-            self.task.set(stamp.task);
-            self.polls.set(stamp.polls);
-        } else {
-            self.task.set(0);
-        }
-        outer
+    fn is_active(&self) -> bool {
+        self.state.get() & ACTIVE != 0
     }
 
-    /// Ends a poll that was in no other.
+    #[inline]
+    fn begin(&self, slot: Option<&WaitSlot>) {
+        self.state.set(ACTIVE);
+        self.shields.set(0);
+        self.budget.set(i64::from(BUDGET_UNITS));
+        self.slot.set(slot.map(NonNull::from));
+    }
+
+    /// Ends a poll that was in no other. Whether it asked to yield can still be read.
     #[inline]
     fn clear(&self) {
-        self.active.set(false);
+        self.state.set(self.state.get() & !ACTIVE);
         self.budget.set(UNLIMITED);
-        self.task.set(0);
-        self.wait.set(None);
+        self.slot.set(None);
     }
 
     #[cold]
     fn save(&self) -> Saved {
         Saved {
-            yielded: self.yielded.get(),
-            budget: self.budget.get(),
+            state: self.state.get(),
             shields: self.shields.get(),
-            polls: self.polls.get(),
-            task: self.task.get(),
-            wait: self.wait.get(),
+            budget: self.budget.get(),
+            slot: self.slot.get(),
         }
     }
 
+    /// Ends a poll inside another, which is the current one again.
     #[cold]
     fn restore(&self, outer: &Saved) {
-        self.yielded.set(outer.yielded);
-        self.budget.set(outer.budget);
+        self.state.set(outer.state);
         self.shields.set(outer.shields);
-        self.polls.set(outer.polls);
-        self.task.set(outer.task);
-        self.wait.set(outer.wait);
+        self.budget.set(outer.budget);
+        self.slot.set(outer.slot);
     }
 }
 
@@ -137,51 +125,42 @@ thread_local! {
     static TURN: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
 }
 
+/// Calls `poll`, the poll of a future that is no task, such as the root of a `block_on`, with a
+/// full budget. Restores the outer poll's record afterwards, on unwind too.
+#[inline]
+pub fn root<R>(poll: impl FnOnce() -> R) -> R {
+    let _polling = Polling::begin(None);
+    poll()
+}
+
 /// Brackets one poll. Restores the outer poll's record when dropped, on unwind too, and then takes
 /// back what revocable wait lists offered to the task before the poll and it did not take.
+///
+/// Not public: one that were forgotten or kept would leave the slot in the record.
 #[must_use = "the poll lasts as long as the guard"]
-pub struct Polling<'a> {
+pub(crate) struct Polling<'a> {
     /// `None`: there was none.
     outer: Option<Saved>,
-    /// The task, zero for none, and the number of the last offer of a grant before this poll.
-    task: u64,
+    /// The number of the last offer of a grant before this poll.
     offers: u64,
-    slot: PhantomData<&'a WaitSlot>,
+    slot: Option<&'a WaitSlot>,
     one_thread: PhantomData<*const ()>,
 }
 
-/// What a poll left behind for whoever bracketed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a yield goes to the tail of the queue"]
-pub struct Left {
-    /// The poll asked to let others run first, by `yield_now` or because its budget was spent.
-    pub yielded: bool,
-}
-
 impl<'a> Polling<'a> {
-    /// Begins a poll of a future that is no task, the root of a `block_on`, with a full budget.
+    /// Begins a poll of the task with this slot, or of a future that is no task.
     #[inline]
-    pub fn root() -> Polling<'static> {
-        Polling::begin(None, None)
-    }
-
-    /// Begins a poll of a task. Not public: a forgotten guard would leave the slot in the record.
-    #[inline]
-    pub(crate) fn begin(stamp: Option<TaskStamp>, wait: Option<&'a WaitSlot>) -> Self {
+    pub(crate) fn begin(slot: Option<&'a WaitSlot>) -> Self {
+        let outer = RECORD.with(|record| {
+            let outer = record.is_active().then(|| record.save());
+            record.begin(slot);
+            outer
+        });
         Self {
-            outer: RECORD.with(|record| record.begin(stamp, wait.map(NonNull::from))),
-            task: stamp.map_or(0, |stamp| stamp.task),
+            outer,
             offers: revoke::last_offer(),
-            slot: PhantomData,
+            slot,
             one_thread: PhantomData,
-        }
-    }
-
-    /// Ends the poll and says what it left behind.
-    #[inline]
-    pub fn end(self) -> Left {
-        Left {
-            yielded: RECORD.with(|record| record.yielded.get()),
         }
     }
 }
@@ -194,9 +173,45 @@ impl Drop for Polling<'_> {
             None => record.clear(),
             Some(outer) => record.restore(outer),
         });
-        if self.task != 0 {
-            revoke::revoke_untaken(self.task, self.offers);
+        if let Some(slot) = self.slot {
+            revoke::revoke_untaken(slot.task(), self.offers);
         }
+    }
+}
+
+/// [`Polling`] for a poll that [is plain](is_plain): it has nothing to save and to take back, and
+/// stays in registers.
+#[must_use = "the poll lasts as long as the guard"]
+pub(crate) struct Plain<'a> {
+    slot: PhantomData<&'a WaitSlot>,
+    one_thread: PhantomData<*const ()>,
+}
+
+/// Whether a poll that begins now is inside no other and can have been offered no grant that would
+/// be taken back.
+#[inline]
+pub(crate) fn is_plain() -> bool {
+    // A grant was offered to a waiter, which had entered itself in an earlier poll of its task.
+    !is_active() && !revoke::is_watched()
+}
+
+impl<'a> Plain<'a> {
+    /// Begins a poll of the task with this slot.
+    #[inline]
+    pub(crate) fn begin(slot: &'a WaitSlot) -> Self {
+        debug_assert!(!is_active(), "poll.nested: a poll inside another");
+        RECORD.with(|record| record.begin(Some(slot)));
+        Self {
+            slot: PhantomData,
+            one_thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for Plain<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        RECORD.with(Record::clear);
     }
 }
 
@@ -204,30 +219,36 @@ impl Drop for Polling<'_> {
 #[inline]
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {
-    RECORD.with(|record| {
-        let (task, polls) = (record.task.get(), record.polls.get());
-        (task != 0).then_some(TaskStamp { task, polls })
-    })
+    let mut stamp = None;
+    with_wait_slot(|slot| stamp = Some(slot.stamp()));
+    stamp
+}
+
+/// Whether the poll under way, or the last if there is none, asked to let others run first, by
+/// `yield_now` or because its budget was spent.
+#[inline]
+pub(crate) fn has_yielded() -> bool {
+    RECORD.with(|record| record.state.get()) & YIELDED != 0
 }
 
 /// Whether a poll of ours is under way on this thread: of a task, or of the root of a `block_on`.
 #[inline]
 #[must_use]
 pub fn is_active() -> bool {
-    RECORD.with(|record| record.active.get())
+    RECORD.with(Record::is_active)
 }
 
 /// Says that this poll is about to return `Pending` only to let others run: the task goes to the
 /// tail of its queue when its waker is called, instead of to the front.
 #[inline]
 pub fn note_yield() {
-    RECORD.with(|record| record.yielded.set(true));
+    RECORD.with(|record| record.state.set(record.state.get() | YIELDED));
 }
 
 /// Calls `look` with the wait slot of the task being polled.
 #[inline]
 pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
-    if let Some(slot) = RECORD.with(|record| record.wait.get()) {
+    if let Some(slot) = RECORD.with(|record| record.slot.get()) {
         // SAFETY: [poll.slot-alive] the guard that put the slot here borrows it, and is alive
         // while this record is the current one.
         look(unsafe { slot.as_ref() });
@@ -238,15 +259,28 @@ pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
 #[inline]
 pub(crate) fn budget() -> Option<u32> {
     let budget = RECORD.with(|record| record.budget.get());
-    (budget != UNLIMITED).then_some(budget)
+    let is_limited = budget <= i64::from(BUDGET_UNITS);
+    is_limited.then_some(budget.max(0) as u32)
 }
 
 /// Replaces what is left of this poll's budget and returns what was left before.
 #[inline]
 pub(crate) fn replace_budget(budget: Option<u32>) -> Option<u32> {
     let before = self::budget();
-    RECORD.with(|record| record.budget.set(budget.unwrap_or(UNLIMITED)));
+    RECORD.with(|record| record.budget.set(budget.map_or(UNLIMITED, i64::from)));
     before
+}
+
+/// Whether nothing is left of this poll's budget.
+#[inline]
+pub(crate) fn is_budget_spent() -> bool {
+    RECORD.with(|record| record.budget.get()) <= 0
+}
+
+/// Takes one unit off the budget. Once nothing is left it makes no difference.
+#[inline]
+pub(crate) fn consume_budget() {
+    RECORD.with(|record| record.budget.set(record.budget.get() - 1));
 }
 
 /// How many shields are open in this poll: a scope does not drop a child that has one.

@@ -10,7 +10,7 @@
 //! ```text
 //!   Runnable ──┐                 ┌────────────────────────────────────────┐
 //!   Waker ─────┤                 │ header, 88 bytes: state, vtable,       │
-//!   JoinHandle ┼───────────────▶ │ scheduler, wait slot, location, id,    │
+//!   JoinHandle ┼───────────────▶ │ scheduler, id, wait slot, location,    │
 //!   AbortHandle┤                 │ registry links, join waker             │
 //!   TaskRef ───┘                 ├────────────────────────────────────────┤
 //!                                │ place: the future, then its output or  │
@@ -21,7 +21,9 @@
 //! # States
 //!
 //! ```text
-//!            run                      poll: Ready, panic, or
+//!                   new
+//!                    │
+//!            run     ▼                poll: Ready, panic, or
 //!          (begin)                    abort: future dropped
 //! SCHEDULED ─────▶ RUNNING ──────────────────────────────────▶ COMPLETE
 //!     ▲              │  ▲ wake, abort: + SCHEDULED,
@@ -30,9 +32,14 @@
 //!     └──── idle ◀───┘  └─ poll: Pending (end)
 //! ```
 //!
-//! A runnable exists exactly while SCHEDULED is set and RUNNING is not. CANCELLED may be added in
-//! any state but the last, and makes the next to begin drop the future instead of polling it; it
-//! always comes with SCHEDULED, so there is a next.
+//! A runnable exists exactly while SCHEDULED is set and RUNNING is not, and from a task's making
+//! until its first run begins. CANCELLED may be added in any state but the last, and makes the next
+//! to begin drop the future instead of polling it; it always comes with SCHEDULED, so there is a
+//! next.
+//!
+//! A task is made RUNNING, with NEW beside it until its first poll has ended. It has no waker
+//! before that poll, so nobody has to tell its queue from its poll: what an abort does to a task
+//! that is polled is right for one that is queued, too. So the first run begins with a load.
 //!
 //! # References
 //!
@@ -42,7 +49,7 @@
 //! | reference | is |
 //! |---|---|
 //! | a waker, an [`AbortHandle`], a [`TaskRef`] | one unit of the count |
-//! | the [`Runnable`] | the flag SCHEDULED |
+//! | the [`Runnable`] | the flag SCHEDULED, until the first run RUNNING with NEW |
 //! | the poller | the flag RUNNING |
 //! | the [`JoinHandle`] | the flag JOIN_INTEREST |
 //! | the executor, which must be able to end the future | the absence of COMPLETE |
@@ -50,14 +57,35 @@
 //! So waking, running and queueing again change no count. A task that nobody can wake any more is
 //! not freed behind its owner's back: its future lives, is listed by the executor, and ends in the
 //! executor's shutdown. It also follows that an executor needs a [`Registry`], or tasks that are
-//! never woken outlive it. On a worker's thread (see [`SchedulerRef::enter`]) a spawn is no
-//! read-modify-write, a run two, a join of a complete task none.
+//! never woken outlive it.
+//!
+//! # Read-modify-writes
+//!
+//! On a worker's thread (see [`SchedulerRef::enter`]), where the references to the scheduler are
+//! plain arithmetic:
+//!
+//! | what | how many | which |
+//! |---|---|---|
+//! | spawn | 0 | the word is written before anybody else sees it |
+//! | the first run begins | 0 | `begin`, a load |
+//! | a later run begins | 1 | `begin` |
+//! | a poll that waits ends | 1 | `end` |
+//! | the task completes | 1 | `complete` |
+//! | the same, with its handle and every reference gone | 0 | `complete`, a load |
+//! | join of a complete task, drop of the handle | 0 | `look` and `release_handle`, two loads |
+//! | join that waits | 1 and the waker's | `register`, then a waker that is cloned and woken |
+//! | detaching before the end | 1 | `detach` |
+//! | waker cloned, dropped; wake; abort | 1 each | `retain`, `release`, `wake_…`, `abort` |
+//!
+//! So a task that is joined after it completed in its first poll costs one, and a detached one that
+//! does the same costs one. A task that waits costs four a time: the waker's clone, `end`, the wake
+//! by value, `begin`.
 //!
 //! # Who may touch what, when
 //!
 //! | field | touched by |
 //! |---|---|
-//! | place | the poller; with COMPLETE the join handle, if there is one |
+//! | place | the poller; with COMPLETE the join handle, if there is one; the header watches it |
 //! | scheduler | read by the runnable's owner; taken out by the poller after the future |
 //! | join waker | the handle while JOIN_WAKER is clear; nobody writes while it is set |
 //! | the same | taken by who clears JOIN_WAKER: the poller (complete), the handle (withdraw) |
@@ -82,8 +110,8 @@
 //! - **task.joiner-slot** — JOIN_WAKER says whether a waker is in its place; clearing it takes the
 //!   waker over.
 //! - **task.scheduler** — a task that is not complete has its scheduler, and each call of it holds
-//!   a reference of its own; one that is complete has none, so a stray waker keeps no executor
-//!   alive.
+//!   a reference of its own; whoever completes it takes the reference out, once, so a stray waker
+//!   keeps no executor alive.
 //! - **task.registry** — a task's links are used by one registry; a listed task is not complete.
 //! - **task.link** — a runnable is in one queue at most, which owns it and its link.
 //! - **task.waker** — every waker points to a task and uses one table, so that two wakers of one
@@ -137,6 +165,7 @@
 //!   purpose, and hides one that does so by mistake.
 //! - *A home-thread path without atomics*: measured, it saves 2 to 3 ns of 10 and doubles the
 //!   protocol.
+//! - *Making a task SCHEDULED*: its first run would need an exchange to say what nobody asks.
 //! - *Leaving a scheduled task's wake without a write*: the poll could miss what the waker wrote.
 //! - *Aborting inline*: destructors on a foreign stack, under foreign locks.
 //! - *Notifying and registering flags around the join waker*: with the slot's ownership in the
@@ -281,7 +310,7 @@ unsafe fn new_task<F: Future, const LOCAL: bool>(
     spawned_at: &'static Location<'static>,
 ) -> (Runnable, JoinHandle<F::Output>) {
     let task = cell::allocate::<F, LOCAL>(future, scheduler, spawned_at);
-    // SAFETY: [task.runnable] a new task is SCHEDULED, and this is its first runnable.
+    // SAFETY: [task.runnable] a new task has one runnable, and this is it.
     let runnable = unsafe { Runnable::from_ptr(task) };
     trace::spawn(runnable.id(), spawned_at);
     // SAFETY: [task.alive] a new task has JOIN_INTEREST, and this is its handle.

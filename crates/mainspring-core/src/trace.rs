@@ -28,6 +28,7 @@ use crate::poll::{self, TaskStamp};
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicBool, OnceLock};
 use crate::task::{Ran, TaskId, WakeCause};
+use crate::wait::WaitSlot;
 use std::fmt;
 use std::panic::Location;
 
@@ -76,7 +77,7 @@ pub trait Hooks: fmt::Debug + Sync {
     }
 
     /// A poll ended, and what became of the task. After [`Ran::Rescheduled`] the task may already
-    /// run elsewhere.
+    /// run elsewhere. Not called for a poll that began while the hook points were off.
     fn poll_end(&self, stamp: TaskStamp, ran: Ran) {
         let _ = (stamp, ran);
     }
@@ -159,11 +160,19 @@ pub(crate) fn wake(task: TaskId, cause: WakeCause) {
 }
 
 #[inline(always)]
-pub(crate) fn poll_begin(stamp: TaskStamp) {
-    emit(|hooks| hooks.poll_begin(stamp));
+pub(crate) fn poll_begin(slot: &WaitSlot) -> Option<TaskStamp> {
+    if !is_enabled() {
+        return None;
+    }
+    let stamp = slot.stamp();
+    emit_enabled(|hooks| hooks.poll_begin(stamp));
+    Some(stamp)
 }
 
+/// `began` is what [`poll_begin`] said: by now the task may be gone.
 #[inline(always)]
-pub(crate) fn poll_end(stamp: TaskStamp, ran: Ran) {
-    emit(|hooks| hooks.poll_end(stamp, ran));
+pub(crate) fn poll_end(began: Option<TaskStamp>, ran: Ran) {
+    if let Some(stamp) = began {
+        emit_enabled(|hooks| hooks.poll_end(stamp, ran));
+    }
 }

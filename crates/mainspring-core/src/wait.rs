@@ -18,11 +18,12 @@
 //! |---|---|---|---|
 //! | `wait.note` | writing object, link, word | reading them | that a newer poll began |
 
-use crate::poll;
+use crate::poll::{self, TaskStamp};
 use crate::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use crate::task::TaskId;
 use crate::time::Nanos;
 use std::time::Duration;
 
@@ -125,52 +126,69 @@ pub struct WaitReason {
 const SINCE_SHIFT: u32 = 23;
 const SINCE_BITS: u32 = 24;
 const SINCE_MASK: u64 = (1 << SINCE_BITS) - 1;
+const POLLS_BITS: u32 = u32::BITS;
 
-/// The part of a task's header that says what it waits for and how often it was polled.
+/// The part of a task's header that says who it is, what it waits for and how often it was polled.
 ///
 /// `object` shares its place with the link of the run queue: a task that is queued waits for
 /// nothing.
 #[derive(Debug)]
 pub struct WaitSlot {
+    task: TaskId,
     /// What is waited for, or the link of the queue that the task is in.
     pub(crate) object: AtomicU64,
-    /// Polls in the high 32 bits, the kind in the next 8, the stamp in the low 24.
+    /// The kind in the high 8 bits, the stamp in the next 24, polls in the low 32.
     word: AtomicU64,
 }
 
 impl WaitSlot {
-    /// A slot that was never polled.
-    #[must_use]
-    pub fn new() -> Self {
+    /// The slot of a task that was never polled.
+    #[inline]
+    pub(crate) fn new(task: TaskId) -> Self {
         Self {
+            task,
             object: AtomicU64::new(0),
             word: AtomicU64::new(0),
         }
     }
 
-    /// Counts a poll and forgets what was waited for. Returns the poll's number.
+    /// Counts a poll and forgets what was waited for.
     #[inline]
-    pub(crate) fn begin_poll(&self) -> u32 {
+    pub(crate) fn begin_poll(&self) {
         // CLAIM: [wait.one-writer] the poller alone, one after the other by the state word.
-        let polls = ((self.word.load(Relaxed) >> 32) as u32).wrapping_add(1);
+        let polls = self.polls().wrapping_add(1);
         // ORDERING: [wait.note] Release, pairs with `reason`: who reads that this poll began finds
         // the task running, or a newer word. Relaxed would show the last poll's object for it.
-        self.word.store(u64::from(polls) << 32, Release);
-        polls
+        self.word.store(u64::from(polls), Release);
+    }
+
+    /// The task that it belongs to.
+    #[inline]
+    pub(crate) fn task(&self) -> TaskId {
+        self.task
+    }
+
+    /// The task's number and the number of its last poll.
+    #[inline]
+    pub(crate) fn stamp(&self) -> TaskStamp {
+        TaskStamp {
+            task: self.task.as_u64(),
+            polls: self.polls(),
+        }
     }
 
     /// How often the task was polled, wrapping.
     #[inline]
     pub(crate) fn polls(&self) -> u32 {
-        (self.word.load(Relaxed) >> 32) as u32
+        polls_of(self.word.load(Relaxed))
     }
 
     #[inline]
     fn note(&self, kind: WaitKind, object: u64, now: Nanos) {
         let since = (now.0 >> SINCE_SHIFT) & SINCE_MASK;
-        let polls = self.word.load(Relaxed) & !u64::from(u32::MAX);
+        let reason = (kind as u64) << SINCE_BITS | since;
         self.set_object(object);
-        let word = polls | (kind as u64) << SINCE_BITS | since;
+        let word = reason << POLLS_BITS | u64::from(self.polls());
         // ORDERING: [wait.note] Release, pairs with `reason`: a reader of this word finds this
         // object or a newer one. Relaxed would let it find the last poll's.
         self.word.store(word, Release);
@@ -199,20 +217,21 @@ impl WaitSlot {
         // ORDERING: [wait.note] Acquire, pairs with `set_object`: the caller's second reads see
         // what came before a newer object.
         let object = self.object.load(Acquire);
-        let since = word & SINCE_MASK;
+        let reason = word >> POLLS_BITS;
+        let since = reason & SINCE_MASK;
         let elapsed = ((now.0 >> SINCE_SHIFT).wrapping_sub(since)) & SINCE_MASK;
         WaitReason {
-            kind: WaitKind::from_u8((word >> SINCE_BITS) as u8),
+            kind: WaitKind::from_u8((reason >> SINCE_BITS) as u8),
             object,
             elapsed: Duration::from_nanos(elapsed << SINCE_SHIFT),
         }
     }
 }
 
-impl Default for WaitSlot {
-    fn default() -> Self {
-        Self::new()
-    }
+/// The polls in a slot's word.
+#[inline]
+pub(crate) fn polls_of(word: u64) -> u32 {
+    word as u32
 }
 
 /// Notes why the current task is about to return `Pending`.
@@ -221,6 +240,18 @@ impl Default for WaitSlot {
 #[inline]
 pub fn note(kind: WaitKind, object: u64) {
     poll::with_wait_slot(|slot| slot.note(kind, object, poll::turn_now()));
+}
+
+#[cfg(test)]
+impl WaitSlot {
+    /// The slot of a task in this poll.
+    pub(crate) fn of(stamp: TaskStamp) -> Self {
+        Self {
+            task: TaskId::from_u64(stamp.task).expect("tasks count from one"),
+            object: AtomicU64::new(0),
+            word: AtomicU64::new(u64::from(stamp.polls)),
+        }
+    }
 }
 
 #[cfg(test)]

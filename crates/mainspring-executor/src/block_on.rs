@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
-use mainspring_core::poll::{self, Polling};
+use mainspring_core::poll;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
@@ -90,9 +90,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     loop {
         // What the seat's last user left behind does no harm: at worst one more poll.
         let _due = root.take();
-        let polling = Polling::root();
-        let result = future.as_mut().poll(&mut cx);
-        drop(polling);
+        let result = poll::root(|| future.as_mut().poll(&mut cx));
         if let Poll::Ready(output) = result {
             return output;
         }

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **bound.home** — the value is reached only on the thread that made it: every access compares
-//!   that thread's number with the caller's.
+//! - **bound.home** — the value is reached only on the thread that made it: an access compares that
+//!   thread's number with the caller's, or its caller has done so.
 //! - **bound.number** — two threads never have the same number, also after one has ended. (The
 //!   address of a thread-local would be reused, and `std`'s own id costs a reference count.)
 //! - **bound.drop** — the value is dropped on its home thread; if the last holder is another
@@ -58,7 +58,8 @@ impl<T> Bound<T> {
     /// Whether the calling thread is the home.
     #[inline]
     pub(crate) fn is_home(&self) -> bool {
-        self.home == thread_number()
+        // CLAIM: [bound.number] the home has a number, and a thread without one has zero here.
+        self.home == NUMBER.with(Cell::get)
     }
 
     /// Calls `look` with the value, on its home thread only.
@@ -67,9 +68,21 @@ impl<T> Bound<T> {
         if !self.is_home() {
             return None;
         }
+        // SAFETY: [bound.home] just compared.
+        Some(unsafe { self.at_home(look) })
+    }
+
+    /// As [`with`](Self::with), for who knows already where it is.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the home.
+    #[inline]
+    pub(crate) unsafe fn at_home<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        debug_assert!(self.is_home(), "bound.home: reached from elsewhere");
         // SAFETY: [bound.home] this is the only thread that reaches the value, and it makes shared
         // references only.
-        Some(self.value.with(|value| look(unsafe { &*value })))
+        self.value.with(|value| look(unsafe { &*value }))
     }
 }
 

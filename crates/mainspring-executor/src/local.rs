@@ -14,7 +14,7 @@ use crate::worker::{Step, Worker};
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::Slot;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
-use mainspring_core::poll::{self, Polling};
+use mainspring_core::poll;
 use mainspring_core::shutdown::Controller;
 use mainspring_core::spawn::{Lane, LocalSpawner, Spawner};
 use mainspring_core::task::{JoinHandle, TaskInfo, TaskRef};
@@ -154,9 +154,7 @@ impl LocalExecutor {
         loop {
             if root.take() {
                 poll::begin_turn(now);
-                let polling = Polling::root();
-                let result = future.as_mut().poll(&mut cx);
-                drop(polling);
+                let result = poll::root(|| future.as_mut().poll(&mut cx));
                 if let Poll::Ready(output) = result {
                     return output;
                 }
@@ -256,17 +254,14 @@ impl LocalExecutor {
 
     fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
         let now = time::now();
-        let mut infos = Vec::with_capacity(self.hub.shared.alive(lane));
-        self.hub
-            .shared
-            .for_each_task(lane, |task| infos.push(task.info(now)));
-        infos
+        let tasks = self.hub.shared.tasks(lane);
+        tasks.iter().map(|task| task.info(now)).collect()
     }
 
     /// Drops every task of a closed lane, at home, and says what they were.
     fn end_lane(&self, lane: Lane) -> Vec<TaskInfo> {
         let infos = self.infos(lane);
-        self.hub.shared.for_each_task(lane, TaskRef::abort);
+        self.hub.shared.tasks(lane).iter().for_each(TaskRef::abort);
         // No deadline: the last tasks may have been woken by threads that have not pushed them yet,
         // and nobody else may drop their futures.
         self.drive_lane(lane, Deadline::never());

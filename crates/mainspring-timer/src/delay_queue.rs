@@ -15,10 +15,10 @@
 use crate::store::Slab;
 use crate::wheel::{Progress, Wheel};
 use futures_core::Stream;
-use mainspring_core::budget;
 use mainspring_core::time::{Nanos, Sleep, now};
+use mainspring_core::{CancelSafe, budget};
 use std::fmt;
-use std::future::poll_fn;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
@@ -228,8 +228,12 @@ impl<T> DelayQueue<T> {
     /// # Cancel safety
     ///
     /// *Safe*: a value leaves the queue only when it is returned.
-    pub async fn next(&mut self) -> Option<Expired<T>> {
-        poll_fn(|cx| self.poll_expired(cx)).await
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the name that streams have; an iterator could not wait"
+    )]
+    pub fn next(&mut self) -> NextExpired<'_, T> {
+        NextExpired { queue: self }
     }
 
     /// Polls for a value whose time has come. `None` if the queue is empty.
@@ -317,6 +321,34 @@ impl<T> Default for DelayQueue<T> {
 
 // The sleep is boxed, and the values are never pinned.
 impl<T> Unpin for DelayQueue<T> {}
+
+/// The future of [`DelayQueue::next`].
+///
+/// # Cancel safety
+///
+/// *Safe*: it holds nothing but the borrow.
+#[must_use = "futures do nothing unless polled"]
+pub struct NextExpired<'a, T> {
+    queue: &'a mut DelayQueue<T>,
+}
+
+impl<T> CancelSafe for NextExpired<'_, T> {}
+
+impl<T> Future for NextExpired<'_, T> {
+    type Output = Option<Expired<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        self.queue.poll_expired(cx)
+    }
+}
+
+impl<T> fmt::Debug for NextExpired<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NextExpired")
+            .field("values", &self.queue.len())
+            .finish()
+    }
+}
 
 impl<T> Stream for DelayQueue<T> {
     type Item = Expired<T>;

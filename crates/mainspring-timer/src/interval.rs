@@ -7,9 +7,10 @@
 //! - **interval.saturates** — a deadline beyond the end of time never comes; no arithmetic panics.
 
 use futures_core::Stream;
+use mainspring_core::CancelSafe;
 use mainspring_core::time::{Nanos, Sleep, now};
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -146,8 +147,8 @@ impl Interval {
     /// # Cancel safety
     ///
     /// *Safe*: a tick is consumed only when it is returned.
-    pub async fn tick(&mut self) -> Instant {
-        poll_fn(|cx| self.poll_tick(cx)).await
+    pub fn tick(&mut self) -> NextTick<'_> {
+        NextTick { interval: self }
     }
 
     /// Polls for the next tick.
@@ -171,6 +172,27 @@ impl Interval {
     /// The next tick comes at `instant`, and the following ones on the grid from there.
     pub fn reset_at(&mut self, instant: Instant) {
         self.sleep.as_mut().reset(instant);
+    }
+}
+
+/// The future of [`Interval::tick`].
+///
+/// # Cancel safety
+///
+/// *Safe*: it holds nothing but the borrow.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct NextTick<'a> {
+    interval: &'a mut Interval,
+}
+
+impl CancelSafe for NextTick<'_> {}
+
+impl Future for NextTick<'_> {
+    type Output = Instant;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Instant> {
+        self.interval.poll_tick(cx)
     }
 }
 

@@ -46,10 +46,10 @@ mod timeout;
 mod turn;
 mod wheel;
 
-pub use self::delay_queue::{DelayQueue, Expired, Key};
+pub use self::delay_queue::{DelayQueue, Expired, Key, NextExpired};
 pub use self::driver::TimerDriver;
 pub use self::geometry::TICK_NS;
-pub use self::interval::{Interval, MissedTick, interval, interval_at};
+pub use self::interval::{Interval, MissedTick, NextTick, interval, interval_at};
 pub use self::store::{Place, Slab, Store};
 pub use self::timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use self::wheel::{Progress, Wheel};

@@ -8,6 +8,7 @@
 //!   spent the budget: a future that always has something to do cannot outlive its limit.
 //! - **timeout.pinned** — the future and the sleep are pinned with the timeout.
 
+use mainspring_core::CancelSafe;
 use mainspring_core::time::{Nanos, Sleep, now};
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -76,7 +77,8 @@ pub fn timeout_at<F: IntoFuture>(instant: Instant, future: F) -> Timeout<F::Into
 ///
 /// # Cancel safety
 ///
-/// *Safe* if the future inside is, otherwise what that one is: dropping the one drops the other.
+/// *Safe* if the future inside is, otherwise what that one is: dropping the one drops the other. It
+/// is [`CancelSafe`] exactly if that one is.
 ///
 /// # Trade-offs
 ///
@@ -108,6 +110,11 @@ impl<F> Timeout<F> {
     pub fn into_inner(self) -> F {
         self.future
     }
+}
+
+// Elapsed, it drops the future inside just as its own drop does.
+impl<F: CancelSafe> CancelSafe for Timeout<F> {
+    const KEEPS_PLACE: bool = F::KEEPS_PLACE;
 }
 
 impl<F: Future> Future for Timeout<F> {

@@ -418,8 +418,11 @@ impl<T, K: Kind> Future for Completion<T, K> {
 }
 
 impl<T, K: Kind> Drop for Completion<T, K> {
+    #[inline]
     fn drop(&mut self) {
-        drop(self.close());
+        if self.shared.is_some() {
+            drop(self.close());
+        }
     }
 }
 

@@ -1,4 +1,7 @@
-use super::{BUDGET_UNITS, Polling, TaskStamp, budget, note_yield, replace_budget, stamp};
+use super::{
+    BUDGET_UNITS, Plain, Polling, TaskStamp, budget, has_yielded, is_active, note_yield,
+    replace_budget, root, stamp,
+};
 use crate::wait::{self, WaitKind, WaitSlot};
 
 const FIRST: TaskStamp = TaskStamp { task: 1, polls: 1 };
@@ -7,27 +10,69 @@ const SECOND: TaskStamp = TaskStamp { task: 2, polls: 9 };
 // WITNESS: poll.nested
 #[test]
 fn nested_poll_sees_its_own_record_and_restores_the_outer_one() {
-    let outer = Polling::begin(Some(FIRST), None);
+    let (first, second) = (WaitSlot::of(FIRST), WaitSlot::of(SECOND));
+    let outer = Plain::begin(&first);
     replace_budget(Some(5));
     note_yield();
-    let inner = Polling::begin(Some(SECOND), None);
+    let inner = Polling::begin(Some(&second));
     assert_eq!(stamp(), Some(SECOND));
     assert_eq!(budget(), Some(BUDGET_UNITS));
     assert!(
-        !inner.end().yielded,
+        !has_yielded(),
         "poll.nested: the outer poll's yield leaked inwards"
     );
+    drop(inner);
     assert_eq!(stamp(), Some(FIRST));
     assert_eq!(budget(), Some(5));
-    assert!(outer.end().yielded);
-    assert_eq!(stamp(), None);
+    assert!(has_yielded());
+    drop(outer);
+    assert_eq!((stamp(), budget(), is_active()), (None, None, false));
+    assert!(has_yielded(), "the poller asks after the poll");
+}
+
+// WITNESS: poll.nested
+#[test]
+fn root_polled_in_a_task_is_nobody_and_leaves_the_task_as_it_was() {
+    let first = WaitSlot::of(FIRST);
+    let outer = Plain::begin(&first);
+    let inside = root(|| (stamp(), is_active(), budget()));
+    assert_eq!(inside, (None, true, Some(BUDGET_UNITS)));
+    assert_eq!(stamp(), Some(FIRST));
+    drop(outer);
+}
+
+#[test]
+fn yield_outside_a_poll_does_not_make_one() {
+    note_yield();
+    assert!(!is_active());
+    let slot = WaitSlot::of(FIRST);
+    let polling = Plain::begin(&slot);
+    assert!(is_active() && !has_yielded());
+    drop(polling);
+}
+
+#[test]
+fn budget_that_is_not_there_is_not_consumed_and_one_that_is_ends_at_zero() {
+    for _ in 0..3 {
+        crate::budget::consume();
+    }
+    assert_eq!(budget(), None);
+    root(|| {
+        replace_budget(Some(1));
+        for _ in 0..3 {
+            crate::budget::consume();
+        }
+        assert_eq!(budget(), Some(0));
+    });
+    assert_eq!(budget(), None);
 }
 
 // WITNESS: poll.nested
 #[test]
 fn unwinding_poll_restores_the_outer_record() {
     let caught = std::panic::catch_unwind(|| {
-        let _polling = Polling::begin(Some(FIRST), None);
+        let slot = WaitSlot::of(FIRST);
+        let _polling = Plain::begin(&slot);
         panic!("on purpose");
     });
     assert!(caught.is_err());
@@ -37,10 +82,10 @@ fn unwinding_poll_restores_the_outer_record() {
 // WITNESS: poll.slot-alive
 #[test]
 fn wait_slot_is_reached_only_during_its_own_poll() {
-    let slot = WaitSlot::new();
-    let polling = Polling::begin(Some(FIRST), Some(&slot));
+    let slot = WaitSlot::of(FIRST);
+    let polling = Polling::begin(Some(&slot));
     wait::note(WaitKind::Timer, 7);
-    let _left = polling.end();
+    drop(polling);
     wait::note(WaitKind::Lock, 8);
     assert_eq!(slot.reason(crate::time::Nanos::ZERO).kind, WaitKind::Timer);
 }

@@ -5,9 +5,8 @@ use super::schedule::SchedulerRef;
 use super::vtable::{Progress, Vtable};
 use crate::payload::{Payload, absorb, contain, discard};
 use crate::sync::alloc::{Layout, alloc, handle_alloc_error};
-use crate::sync::cell::UnsafeCell;
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, offset_of};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -22,10 +21,12 @@ union Place<F: Future> {
     panic: ManuallyDrop<Payload>,
 }
 
+/// Nobody makes a reference to the whole of it: the place is reached through the pointer alone, and
+/// the header watches who does.
 #[repr(C)]
 struct Cell<F: Future> {
     header: Header,
-    place: UnsafeCell<Place<F>>,
+    place: Place<F>,
 }
 
 /// Allocates a task and builds it in place: the future is moved once, from the caller's argument
@@ -43,8 +44,8 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
             drop_output: drop_output::<F>,
             put_panic: put_panic::<F>,
             take_panic: take_panic::<F>,
-            take_output: take_output::<F>,
             layout: Layout::new::<Cell<F>>(),
+            place: offset_of!(Cell<F>, place),
             is_local: LOCAL,
         }
     };
@@ -59,7 +60,7 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
         future: ManuallyDrop::new(future),
     };
     // SAFETY: [task.in-place] the place is allocated, aligned and ours.
-    unsafe { place.write(UnsafeCell::new(future)) };
+    unsafe { place.write(future) };
     let header = Header::new(vtable, scheduler, spawned_at);
     // SAFETY: [task.in-place] the header is the first field of a `repr(C)` type, as above.
     unsafe { cell.cast::<Header>().write(header) };
@@ -75,8 +76,30 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
 unsafe fn with_place<F: Future, R>(task: TaskPtr, with: impl FnOnce(*mut Place<F>) -> R) -> R {
     // SAFETY: [task.alive] the caller's contract; the header begins the `Cell<F>` it came from, and
     // the pointer has the provenance of the whole allocation.
-    let cell = unsafe { task.cast::<Cell<F>>().as_ref() };
-    cell.place.with_mut(with)
+    let place = unsafe { &raw mut (*task.as_ptr().cast::<Cell<F>>()).place };
+    // SAFETY: [task.alive] the caller's contract.
+    let header = unsafe { task.as_ref() };
+    header.place.with_mut(|_| with(place))
+}
+
+/// Moves the output out of the place.
+///
+/// # Safety
+///
+/// `task` is alive, its output is a `T` and is in the place, which the caller may touch; nobody
+/// reads it again.
+#[inline]
+pub(crate) unsafe fn take_output<T>(task: TaskPtr) -> T {
+    // SAFETY: [task.alive] the caller's contract.
+    let header = unsafe { task.as_ref() };
+    let offset = header.vtable.place;
+    // SAFETY: [task.in-place] within the allocation, which `allocate` made with this table.
+    let place = unsafe { task.as_ptr().cast::<u8>().add(offset) };
+    header.place.with_mut(|_| {
+        // SAFETY: [task.output-once] the output is in the place, where a `T` is aligned, and the
+        // caller takes it once.
+        unsafe { place.cast::<T>().read() }
+    })
 }
 
 unsafe fn poll<F: Future>(task: TaskPtr, cx: &mut Context<'_>) -> Progress {
@@ -189,19 +212,6 @@ unsafe fn take_panic<F: Future>(task: TaskPtr) -> Payload {
     let take = |place: *mut Place<F>| {
         // SAFETY: [task.output-once] the payload is in the place, and the caller takes it once.
         unsafe { place.cast::<Payload>().read() }
-    };
-    // SAFETY: [task.output-once] the caller's contract.
-    unsafe { with_place(task, take) }
-}
-
-unsafe fn take_output<F: Future>(task: TaskPtr, to: *mut ()) {
-    let take = |place: *mut Place<F>| {
-        // SAFETY: [task.output-once] the output is in the place, the caller takes it once, and has
-        // room for one `F::Output` at `to`, which is not in this task.
-        unsafe {
-            to.cast::<F::Output>()
-                .copy_from_nonoverlapping(place.cast::<F::Output>(), 1)
-        };
     };
     // SAFETY: [task.output-once] the caller's contract.
     unsafe { with_place(task, take) }

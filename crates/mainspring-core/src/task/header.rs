@@ -6,9 +6,9 @@
 //! | 8 | state word | everybody, by read-modify-writes |
 //! | 8 | vtable | nobody after creation |
 //! | 8 | scheduler | taken out by whoever ends the future |
+//! | 8 | id, the first field of the wait slot | nobody |
 //! | 16 | wait slot; its object is also the queue link | poller; owner of the runnable |
 //! | 8 | spawn location | nobody |
-//! | 8 | id | nobody |
 //! | 16 | registry links | under the lock of the executor's registry |
 //! | 16 | join waker | see [`task`](crate::task) |
 
@@ -42,14 +42,15 @@ pub(crate) struct Links {
 pub(crate) struct Header {
     pub(crate) state: State,
     pub(crate) vtable: &'static Vtable,
-    scheduler: UnsafeCell<Option<SchedulerRef>>,
+    scheduler: UnsafeCell<ManuallyDrop<SchedulerRef>>,
     pub(crate) wait: WaitSlot,
     pub(crate) spawned_at: &'static Location<'static>,
-    pub(crate) id: TaskId,
     pub(crate) links: UnsafeCell<Links>,
     joiner: UnsafeCell<MaybeUninit<Waker>>,
     /// No bytes: a model sees here that no look at the header races with its end.
     alive: UnsafeCell<()>,
+    /// No bytes: a model sees here that one thread at a time touches the place behind the header.
+    pub(crate) place: UnsafeCell<()>,
 }
 
 #[cfg(all(
@@ -71,14 +72,20 @@ impl Header {
         Self {
             state: State::new(),
             vtable,
-            scheduler: UnsafeCell::new(Some(scheduler)),
-            wait: WaitSlot::new(),
+            scheduler: UnsafeCell::new(ManuallyDrop::new(scheduler)),
+            wait: WaitSlot::new(TaskId::next()),
             spawned_at,
-            id: TaskId::next(),
             links: UnsafeCell::new(Links::default()),
             joiner: UnsafeCell::new(MaybeUninit::uninit()),
             alive: UnsafeCell::new(()),
+            place: UnsafeCell::new(()),
         }
+    }
+
+    /// The task's number.
+    #[inline]
+    pub(crate) fn id(&self) -> TaskId {
+        self.wait.task()
     }
 
     /// A reference to the scheduler of a task whose future is not gone, by its caller's right to
@@ -88,11 +95,12 @@ impl Header {
     ///
     /// The caller owns the runnable, or is the poller.
     #[inline]
-    pub(crate) unsafe fn scheduler(&self) -> Option<SchedulerRef> {
+    pub(crate) unsafe fn scheduler(&self) -> SchedulerRef {
         self.scheduler.with(|place| {
-            // SAFETY: [task.scheduler] only the poller that ends the future writes the place, and
-            // it needs the runnable that the caller owns.
-            unsafe { &*place }.clone()
+            // SAFETY: [task.scheduler] only the poller that ends the future takes it, and it needs
+            // the runnable that the caller owns.
+            let scheduler: &SchedulerRef = unsafe { &*place };
+            scheduler.clone()
         })
     }
 
@@ -109,8 +117,7 @@ impl Header {
         self.scheduler.with(|place| {
             // SAFETY: [task.scheduler] as in `scheduler`; it stays for as long as the runnable is
             // ours, so no reference of our own is needed.
-            let scheduler = unsafe { &*place };
-            scheduler.as_ref().is_some_and(SchedulerRef::is_home)
+            unsafe { &*place }.is_home()
         })
     }
 
@@ -118,12 +125,15 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The caller is the poller and has ended the future.
+    /// The caller is the poller, has ended the future, and takes it once.
     #[inline]
-    pub(crate) unsafe fn take_scheduler(&self) -> Option<SchedulerRef> {
+    pub(crate) unsafe fn take_scheduler(&self) -> SchedulerRef {
         self.scheduler.with_mut(|place| {
             // SAFETY: [task.scheduler] the poller alone reaches the place.
-            unsafe { &mut *place }.take()
+            let place = unsafe { &mut *place };
+            // SAFETY: [task.scheduler] the future ends once, and nobody asks for its scheduler
+            // afterwards.
+            unsafe { ManuallyDrop::take(place) }
         })
     }
 
@@ -195,13 +205,12 @@ impl Header {
 #[inline]
 pub(crate) fn schedule(runnable: Runnable, why: WakeCause) {
     let header = runnable.header();
-    trace::wake(header.id, why);
+    trace::wake(header.id(), why);
     // SAFETY: [task.scheduler] we own the runnable. The reference is our own, and keeps the
     // scheduler alive when the runnable has run and gone before the call is over.
-    match unsafe { header.scheduler() } {
-        Some(scheduler) => scheduler.schedule(runnable, why),
-        None => debug_assert!(false, "task.scheduler: a runnable without one"),
-    }
+    let scheduler = unsafe { header.scheduler() };
+    scheduler.schedule(runnable, why);
+    scheduler.lay_back();
 }
 
 /// Wakes a task through a reference that stays.
@@ -258,6 +267,7 @@ pub(crate) unsafe fn free(task: TaskPtr) {
     // SAFETY: [task.alive] still allocated.
     let header = unsafe { task.as_ref() };
     header.alive.with_mut(|_| ());
+    header.place.with_mut(|_| ());
     header.joiner.with_mut(|_| ());
     let layout = header.vtable.layout;
     // The fields drop nothing: what they held was taken out on the way here.

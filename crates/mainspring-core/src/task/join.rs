@@ -1,5 +1,6 @@
 //! The right to a task's output.
 
+use super::cell;
 use super::error::JoinError;
 use super::header::{self, Header, TaskPtr};
 use super::runnable::discard;
@@ -11,7 +12,6 @@ use crate::wait::{self, WaitKind};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -108,7 +108,7 @@ impl<T> JoinHandle<T> {
     /// The task's number.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        self.header().id
+        self.header().id()
     }
 
     /// Lets the task go on by itself, and says so.
@@ -126,6 +126,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Registers `waker` unless the task is complete or would wake it anyway.
+    #[inline(never)]
     fn poll_outcome(&self, waker: &Waker) -> OnJoin {
         let state = &self.header().state;
         let old = match state.look() {
@@ -166,24 +167,56 @@ impl<T> JoinHandle<T> {
     }
 
     /// Takes the result out of its place.
+    #[inline]
     fn take(&mut self, outcome: Outcome) -> Result<T, JoinError> {
         self.is_done = true;
+        if outcome == Outcome::Output {
+            // SAFETY: [task.output-once] complete with an output, which is a `T` and the handle's,
+            // and is marked as taken.
+            Ok(unsafe { cell::take_output(self.task) })
+        } else {
+            Err(self.take_error(outcome))
+        }
+    }
+
+    #[cold]
+    fn take_error(&self, outcome: Outcome) -> JoinError {
         let header = self.header();
-        match outcome {
-            Outcome::Output => {
-                let mut output = MaybeUninit::<T>::uninit();
-                // SAFETY: [task.output-once] complete with an output, which is the handle's, and is
-                // marked as taken.
-                unsafe { (header.vtable.take_output)(self.task, output.as_mut_ptr().cast()) };
-                // SAFETY: [task.output-once] just written: the task's output is a `T`.
-                Ok(unsafe { output.assume_init() })
+        if outcome == Outcome::Panic {
+            // SAFETY: [task.output-once] complete with a payload, which is marked as taken.
+            let payload = unsafe { (header.vtable.take_panic)(self.task) };
+            JoinError::panicked(header.id(), header.spawned_at, payload)
+        } else {
+            JoinError::cancelled(header.id(), header.spawned_at)
+        }
+    }
+
+    /// Gives the handle's reference up without having taken the result.
+    fn give_up(&mut self) {
+        loop {
+            match self.header().state.detach() {
+                OnDetach::Detached => return,
+                OnDetach::Registered => {
+                    if let Ok(waker) = self.withdraw() {
+                        // A panicking waker must not keep the handle's reference from going.
+                        absorb(|| drop(waker));
+                    }
+                }
+                OnDetach::Complete(outcome) => {
+                    // SAFETY: [task.output-once] complete and not taken: the place is ours.
+                    unsafe { discard(self.task, outcome) };
+                    return self.release();
+                }
             }
-            Outcome::Panic => {
-                // SAFETY: [task.output-once] complete with a payload, as above.
-                let payload = unsafe { (header.vtable.take_panic)(self.task) };
-                Err(JoinError::panicked(header.id, header.spawned_at, payload))
-            }
-            Outcome::Empty => Err(JoinError::cancelled(header.id, header.spawned_at)),
+        }
+    }
+
+    /// Gives the handle's reference up: the task is complete and its place is empty.
+    #[inline]
+    fn release(&mut self) {
+        if self.header().state.release_handle() == OnRelease::Free {
+            // SAFETY: [task.alive] the verdict.
+            unsafe { header::free(self.task) };
         }
     }
 }
@@ -191,11 +224,17 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.is_done, "a join handle was polled after its output");
         let Poll::Ready(unit) = budget::poll_proceed(cx) else {
             return Poll::Pending;
         };
+        // Most joins come when the task is complete: they register nothing.
+        if let OnJoin::Complete(outcome) = self.header().state.look() {
+            unit.spend();
+            return Poll::Ready(self.take(outcome));
+        }
         match self.poll_outcome(cx.waker()) {
             OnJoin::Complete(outcome) => {
                 unit.spend();
@@ -210,28 +249,12 @@ impl<T> Future for JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
+    #[inline]
     fn drop(&mut self) {
-        loop {
-            match self.header().state.detach() {
-                OnDetach::Detached => return,
-                OnDetach::Registered => {
-                    if let Ok(waker) = self.withdraw() {
-                        // A panicking waker must not keep the handle's reference from going.
-                        absorb(|| drop(waker));
-                    }
-                }
-                OnDetach::Complete(outcome) => {
-                    if !mem::replace(&mut self.is_done, true) {
-                        // SAFETY: [task.output-once] complete and not taken: the place is ours.
-                        unsafe { discard(self.task, outcome) };
-                    }
-                    if self.header().state.release_handle() == OnRelease::Free {
-                        // SAFETY: [task.alive] the verdict.
-                        unsafe { header::free(self.task) };
-                    }
-                    return;
-                }
-            }
+        if self.is_done {
+            self.release();
+        } else {
+            self.give_up();
         }
     }
 }

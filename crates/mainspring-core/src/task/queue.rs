@@ -1,16 +1,18 @@
 //! A plain FIFO of runnables, linked through the tasks themselves.
 
 use super::Runnable;
-use super::header::TaskPtr;
+use super::header::{Header, TaskPtr};
 use std::fmt;
+use std::ptr;
 
-/// A first-in first-out queue of runnables for one owner: O(1), and it never allocates.
+/// A first-in first-out queue of runnables for one owner: O(1), but for [`len`](Self::len), and it
+/// never allocates.
 ///
 /// Dropping it drops what is queued, which cancels those tasks.
-#[derive(Default)]
 pub struct RunQueue {
-    ends: Option<(TaskPtr, TaskPtr)>,
-    len: usize,
+    first: Option<TaskPtr>,
+    /// The last, whose link means nothing, if there is a first; otherwise dangling.
+    last: TaskPtr,
 }
 
 // SAFETY: [task.link] the queue owns its runnables, which are `Send`, and their links with them.
@@ -20,79 +22,94 @@ impl RunQueue {
     /// An empty queue.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ends: None, len: 0 }
+        Self {
+            first: None,
+            last: TaskPtr::dangling(),
+        }
     }
 
-    /// How many runnables are queued.
-    #[inline]
+    /// How many runnables are queued. Counts them: O(n).
     #[must_use]
     pub fn len(&self) -> usize {
-        self.len
+        let mut len = 0;
+        let mut next = self.first;
+        while let Some(task) = next {
+            len += 1;
+            // SAFETY: [task.link] the queue owns the runnable, so its task is alive.
+            next = self.after(unsafe { task.as_ref() });
+        }
+        len
+    }
+
+    /// What is linked behind a task of this queue.
+    #[inline]
+    fn after(&self, task: &Header) -> Option<TaskPtr> {
+        if ptr::eq(self.last.as_ptr(), task) {
+            None
+        } else {
+            task.link()
+        }
     }
 
     /// Whether nothing is queued.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_none()
+        self.first.is_none()
     }
 
     /// Queues at the tail.
     #[inline]
     pub fn push(&mut self, runnable: Runnable) {
-        runnable.header().set_link(None);
         let task = runnable.into_ptr();
-        self.len += 1;
-        self.ends = Some(match self.ends {
-            None => (task, task),
-            Some((first, last)) => {
-                // SAFETY: [task.link] the queue owns the last runnable, so its task is alive.
-                unsafe { last.as_ref() }.set_link(Some(task));
-                (first, task)
-            }
-        });
+        self.link_last(task);
+        self.last = task;
+    }
+
+    /// Links a chain behind the last, or makes it the first.
+    #[inline]
+    fn link_last(&mut self, next: TaskPtr) {
+        if self.first.is_some() {
+            // SAFETY: [task.link] the queue owns the last runnable, so its task is alive.
+            unsafe { self.last.as_ref() }.set_link(Some(next));
+        } else {
+            self.first = Some(next);
+        }
     }
 
     /// Queues at the head.
     #[inline]
     pub fn push_front(&mut self, runnable: Runnable) {
-        runnable
-            .header()
-            .set_link(self.ends.map(|(first, _)| first));
+        runnable.header().set_link(self.first);
         let task = runnable.into_ptr();
-        self.len += 1;
-        self.ends = Some(match self.ends {
-            None => (task, task),
-            Some((_, last)) => (task, last),
-        });
+        if self.first.replace(task).is_none() {
+            self.last = task;
+        }
     }
 
     /// Takes the runnable at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Runnable> {
-        let (first, last) = self.ends?;
+        let first = self.first?;
         // SAFETY: [task.link] the queue owns the runnable, so its task is alive.
-        let next = unsafe { first.as_ref() }.link();
-        self.ends = next.map(|next| (next, last));
-        self.len -= 1;
+        self.first = self.after(unsafe { first.as_ref() });
         // SAFETY: [task.link] it was made a pointer by `push`, and is reached no more.
         Some(unsafe { Runnable::from_ptr(first) })
     }
 
     /// Moves everything from the other queue to this one's tail, in order.
     pub fn append(&mut self, other: &mut RunQueue) {
-        let Some((other_first, other_last)) = other.ends.take() else {
+        let Some(first) = other.first.take() else {
             return;
         };
-        self.len += std::mem::take(&mut other.len);
-        self.ends = Some(match self.ends {
-            None => (other_first, other_last),
-            Some((first, last)) => {
-                // SAFETY: [task.link] the queue owns the last runnable, so its task is alive.
-                unsafe { last.as_ref() }.set_link(Some(other_first));
-                (first, other_last)
-            }
-        });
+        self.link_last(first);
+        self.last = other.last;
+    }
+}
+
+impl Default for RunQueue {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -122,7 +139,9 @@ impl Drop for RunQueue {
 
 impl fmt::Debug for RunQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunQueue").field("len", &self.len).finish()
+        f.debug_struct("RunQueue")
+            .field("len", &self.len())
+            .finish()
     }
 }
 

@@ -4,7 +4,7 @@ use super::TaskId;
 use super::header::{self, Header, TaskPtr};
 use super::state::Seen;
 use crate::time::Nanos;
-use crate::wait::WaitReason;
+use crate::wait::{self, WaitReason};
 use std::fmt;
 use std::panic::Location;
 
@@ -83,7 +83,7 @@ impl TaskRef {
     /// The task's number.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        self.header().id
+        self.header().id()
     }
 
     /// Where it was spawned.
@@ -118,16 +118,17 @@ impl TaskRef {
         let header = self.header();
         let before = header.state.seen();
         let word = header.wait.word();
+        let polls = wait::polls_of(word);
         let reason = header.wait.reason(now);
         // CLAIM: [wait.torn] equal reads around it, with the task idle, make the reason the one of
         // that poll. The second word is read last: it shows a poll that came and went.
         let after = header.state.seen();
         let whole = before.is_idle() && after.is_idle() && word == header.wait.word();
         TaskInfo {
-            id: header.id,
+            id: header.id(),
             spawned_at: header.spawned_at,
-            state: TaskState::of(after),
-            polls: header.wait.polls(),
+            state: TaskState::of(after, polls),
+            polls,
             is_cancelled: after.is_cancelled(),
             waits_for: whole.then_some(reason),
         }
@@ -135,9 +136,11 @@ impl TaskRef {
 }
 
 impl TaskState {
-    fn of(seen: Seen) -> Self {
+    fn of(seen: Seen, polls: u32) -> Self {
         if seen.is_complete() {
             Self::Complete
+        } else if seen.is_new() && polls == 0 {
+            Self::Scheduled
         } else if seen.is_running() {
             Self::Running
         } else if seen.is_scheduled() {
@@ -166,9 +169,12 @@ impl fmt::Debug for TaskRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = self.header();
         f.debug_struct("TaskRef")
-            .field("id", &header.id)
+            .field("id", &header.id())
             .field("spawned_at", &header.spawned_at)
-            .field("state", &TaskState::of(header.state.seen()))
+            .field(
+                "state",
+                &TaskState::of(header.state.seen(), header.wait.polls()),
+            )
             .finish()
     }
 }

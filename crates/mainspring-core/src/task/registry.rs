@@ -55,12 +55,18 @@ impl Registry {
     /// The task's scheduler removes it from this registry in [`retire`](super::Schedule::retire),
     /// before it returns; the task is never inserted into another registry, nor twice; and it has
     /// not been run.
+    #[inline]
     pub unsafe fn insert(&mut self, task: &TaskRef) {
         let task = task.as_ptr();
         let next = self.first.replace(task);
         self.len += 1;
         // SAFETY: [task.registry] a new task that is in no list.
-        unsafe { with_links(task, |links| *links = Links { prev: None, next }) };
+        unsafe {
+            with_links(task, |links| {
+                debug_assert!(links.prev.is_none(), "task.registry: listed twice");
+                links.next = next;
+            });
+        }
         if let Some(next) = next {
             // SAFETY: [task.registry] `next` was the first of this list.
             unsafe { with_links(next, |links| links.prev = Some(task)) };
@@ -72,6 +78,7 @@ impl Registry {
     /// # Safety
     ///
     /// The task was never inserted into another registry.
+    #[inline]
     pub unsafe fn remove(&mut self, task: &TaskRef) -> bool {
         let task = task.as_ptr();
         // SAFETY: [task.registry] the caller's contract: only this registry uses the links.
@@ -116,6 +123,7 @@ impl Registry {
 /// # Safety
 ///
 /// The task is alive, and the caller holds the only registry that uses its links.
+#[inline]
 unsafe fn with_links<R>(task: TaskPtr, with: impl FnOnce(&mut Links) -> R) -> R {
     // SAFETY: [task.alive] the caller's contract.
     let header = unsafe { task.as_ref() };

@@ -8,7 +8,7 @@ use super::verdict::{OnBegin, OnComplete, OnEnd, OnRelease, OnRoute, Outcome};
 use super::vtable::Progress;
 use super::{TaskId, WakeCause, waker};
 use crate::payload::absorb;
-use crate::poll::{Polling, TaskStamp};
+use crate::poll::{self, Plain, Polling, TaskStamp};
 use crate::trace;
 use std::fmt;
 use std::mem::{self, ManuallyDrop};
@@ -52,12 +52,12 @@ impl Runnable {
     ///
     /// # Safety
     ///
-    /// The task is SCHEDULED and not RUNNING, and no other `Runnable` of it exists.
+    /// The task is SCHEDULED and not RUNNING, or it is new; and no other `Runnable` of it exists.
     #[inline]
     pub(crate) unsafe fn from_ptr(task: TaskPtr) -> Self {
         Self {
-            // SAFETY: [task.runnable] the SCHEDULED flag is the reference, and `task` is not
-            // dropped as a `TaskRef`.
+            // SAFETY: [task.runnable] a flag is the reference, and `task` is not dropped as a
+            // `TaskRef`.
             task: ManuallyDrop::new(unsafe { TaskRef::from_ptr(task) }),
         }
     }
@@ -77,15 +77,12 @@ impl Runnable {
     /// The task's number.
     #[inline]
     pub fn id(&self) -> TaskId {
-        self.header().id
+        self.header().id()
     }
 
     /// The task's number and the number of its last poll.
     pub fn stamp(&self) -> TaskStamp {
-        TaskStamp {
-            task: self.id().as_u64(),
-            polls: self.header().wait.polls(),
-        }
+        self.header().wait.stamp()
     }
 
     /// The task, to be listed in a registry or looked at.
@@ -125,9 +122,9 @@ impl Runnable {
     /// it holds until then is `Send`.
     pub unsafe fn cancel_unchecked(self) {
         let task = self.into_ptr();
-        // SAFETY: [task.alive] SCHEDULED is our reference.
+        // SAFETY: [task.alive] the runnable is our reference.
         let header = unsafe { task.as_ref() };
-        let _ = header.state.begin();
+        let _ = header.state.begin_to_drop();
         // SAFETY: [task.one-poller] begun; where, is the caller's contract.
         unsafe { cancel(task) };
     }
@@ -155,7 +152,7 @@ impl Runnable {
     #[inline]
     pub unsafe fn run_at_home(self) -> Ran {
         let task = self.into_ptr();
-        // SAFETY: [task.alive] SCHEDULED, then RUNNING, is our reference.
+        // SAFETY: [task.alive] the runnable is our reference, then RUNNING.
         let header = unsafe { task.as_ref() };
         match header.state.begin() {
             // SAFETY: [task.one-poller] [task.home] the verdict, and the look above.
@@ -176,42 +173,84 @@ impl Runnable {
 /// The caller is its poller, at its home, and gives that up.
 #[inline]
 unsafe fn poll(task: TaskPtr) -> Ran {
+    if !poll::is_plain() {
+        // SAFETY: [task.one-poller] the caller's contract.
+        return unsafe { poll_otherwise(task) };
+    }
     // SAFETY: [task.alive] RUNNING is our reference.
     let header = unsafe { task.as_ref() };
-    let stamp = TaskStamp {
-        task: header.id.as_u64(),
-        polls: header.wait.begin_poll(),
-    };
-    trace::poll_begin(stamp);
-    let polling = Polling::begin(Some(stamp), Some(&header.wait));
-    // SAFETY: [task.alive] the waker is lent for this poll, during which we hold RUNNING.
-    let waker = unsafe { waker::lend(task) };
+    header.wait.begin_poll();
+    let traced = trace::poll_begin(&header.wait);
+    let polling = Plain::begin(&header.wait);
     // SAFETY: [task.one-poller] we are the poller, and the future is there.
-    let progress = unsafe { (header.vtable.poll)(task, &mut Context::from_waker(&waker)) };
-    let yielded = polling.end().yielded;
-    let ran = match progress {
+    let progress = unsafe { poll_future(task) };
+    drop(polling);
+    // SAFETY: [task.one-poller] we are the poller, and this is what the poll came to.
+    let ran = unsafe { conclude(task, progress, poll::has_yielded) };
+    trace::poll_end(traced, ran);
+    ran
+}
+
+/// As [`poll()`], within the poll of something else (from a destructor, or a `block_on` in a task),
+/// or where grants may have to be taken back.
+///
+/// # Safety
+///
+/// As for [`poll()`].
+#[cold]
+#[inline(never)]
+unsafe fn poll_otherwise(task: TaskPtr) -> Ran {
+    // SAFETY: [task.alive] RUNNING is our reference.
+    let header = unsafe { task.as_ref() };
+    header.wait.begin_poll();
+    let traced = trace::poll_begin(&header.wait);
+    let polling = Polling::begin(Some(&header.wait));
+    // SAFETY: [task.one-poller] we are the poller, and the future is there.
+    let progress = unsafe { poll_future(task) };
+    let yielded = poll::has_yielded();
+    drop(polling);
+    // SAFETY: [task.one-poller] we are the poller, and this is what the poll came to.
+    let ran = unsafe { conclude(task, progress, || yielded) };
+    trace::poll_end(traced, ran);
+    ran
+}
+
+/// # Safety
+///
+/// The caller is the task's poller, at its home, and the future is there.
+#[inline(always)]
+unsafe fn poll_future(task: TaskPtr) -> Progress {
+    // SAFETY: [task.alive] RUNNING is the caller's reference.
+    let header = unsafe { task.as_ref() };
+    // SAFETY: [task.alive] the waker is lent for this poll, during which the caller holds RUNNING.
+    let waker = unsafe { waker::lend(task) };
+    // SAFETY: [task.one-poller] the caller's contract.
+    unsafe { (header.vtable.poll)(task, &mut Context::from_waker(&waker)) }
+}
+
+/// Does what a poll that came to `progress` leads to.
+///
+/// # Safety
+///
+/// The caller is the task's poller, at its home, and gives that up.
+#[inline(always)]
+unsafe fn conclude(task: TaskPtr, progress: Progress, yielded: impl FnOnce() -> bool) -> Ran {
+    match progress {
         Progress::Pending => {
-            let cause = if yielded {
-                WakeCause::Yield
-            } else {
-                WakeCause::SelfWake
-            };
-            // SAFETY: [task.one-poller] as above.
-            unsafe { park(task, cause) }
+            // SAFETY: [task.one-poller] the caller's contract.
+            unsafe { park(task, yielded) }
         }
         Progress::Output => {
-            // SAFETY: [task.one-poller] as above; the output is in the place.
+            // SAFETY: [task.one-poller] the caller's contract; the output is in the place.
             unsafe { finish(task, Outcome::Output) };
             Ran::Complete
         }
         Progress::Panic => {
-            // SAFETY: [task.one-poller] as above; the payload is in the place.
-            unsafe { finish(task, Outcome::Panic) };
+            // SAFETY: [task.one-poller] the caller's contract; the payload is in the place.
+            unsafe { finish_otherwise(task, Outcome::Panic) };
             Ran::Complete
         }
-    };
-    trace::poll_end(stamp, ran);
-    ran
+    }
 }
 
 /// Ends a poll that returned `Pending`.
@@ -220,12 +259,17 @@ unsafe fn poll(task: TaskPtr) -> Ran {
 ///
 /// The caller is the task's poller, at its home, and gives that up.
 #[inline]
-unsafe fn park(task: TaskPtr, cause: WakeCause) -> Ran {
+unsafe fn park(task: TaskPtr, yielded: impl FnOnce() -> bool) -> Ran {
     // SAFETY: [task.alive] RUNNING is our reference, until `end`.
     let header = unsafe { task.as_ref() };
     match header.state.end() {
         OnEnd::Idle => Ran::Idle,
         OnEnd::Schedule => {
+            let cause = if yielded() {
+                WakeCause::Yield
+            } else {
+                WakeCause::SelfWake
+            };
             // SAFETY: [task.runnable] the verdict makes the runnable ours.
             header::schedule(unsafe { Runnable::from_ptr(task) }, cause);
             Ran::Rescheduled
@@ -249,12 +293,8 @@ unsafe fn park(task: TaskPtr, cause: WakeCause) -> Ran {
 unsafe fn cancel(task: TaskPtr) {
     // SAFETY: [task.alive] RUNNING is our reference.
     let header = unsafe { task.as_ref() };
-    let stamp = TaskStamp {
-        task: header.id.as_u64(),
-        polls: header.wait.polls(),
-    };
-    // The destructor runs as the task, without a wait slot: it does not wait.
-    let polling = Polling::begin(Some(stamp), None);
+    // The destructor runs as the task.
+    let polling = Polling::begin(Some(&header.wait));
     // SAFETY: [task.future-once] we are the poller; the future is there, and is dropped only here.
     let panicked = unsafe { (header.vtable.drop_future)(task) };
     drop(polling);
@@ -267,7 +307,7 @@ unsafe fn cancel(task: TaskPtr) {
         }
     };
     // SAFETY: [task.one-poller] we are the poller, and the place is as `outcome` says.
-    unsafe { finish(task, outcome) };
+    unsafe { finish_otherwise(task, outcome) };
 }
 
 /// Completes a task whose future is gone: off the registry, the result to whoever joins, the
@@ -276,47 +316,71 @@ unsafe fn cancel(task: TaskPtr) {
 /// # Safety
 ///
 /// The caller is the task's poller and gives that up; `outcome` says what is in the place.
-#[inline]
-unsafe fn finish(task: TaskPtr, mut outcome: Outcome) {
+#[inline(always)]
+unsafe fn finish(task: TaskPtr, outcome: Outcome) {
     // SAFETY: [task.alive] RUNNING is our reference.
     let header = unsafe { task.as_ref() };
     // SAFETY: [task.scheduler] we are the poller and the future is gone.
     let scheduler = unsafe { header.take_scheduler() };
-    if let Some(scheduler) = &scheduler {
-        // SAFETY: [task.alive] RUNNING covers the loan.
-        let task = unsafe { header::lend(task) };
-        scheduler.retire(&task);
-    }
-    loop {
-        match header.state.complete(outcome) {
-            OnComplete::Done => break,
-            OnComplete::Unwanted => {
-                // SAFETY: [task.output-once] still RUNNING and nobody joins: the place is ours.
-                unsafe { discard(task, outcome) };
-                outcome = Outcome::Empty;
-            }
-            OnComplete::WakeJoiner => {
-                // SAFETY: [task.joiner-slot] the verdict gives us the waker and the reference.
-                unsafe { wake_joiner(task) };
-                break;
-            }
-            OnComplete::Free => {
-                // SAFETY: [task.alive] the verdict.
-                unsafe { header::free(task) };
-                break;
-            }
-        }
+    // SAFETY: [task.alive] RUNNING covers the loan.
+    let lent = unsafe { header::lend(task) };
+    scheduler.retire(&lent);
+    let owed = header.state.complete(outcome);
+    if owed != OnComplete::Done {
+        // SAFETY: [task.one-poller] the verdict was given to us.
+        unsafe { settle(task, outcome, owed) };
     }
     release_scheduler(scheduler);
+}
+
+/// As [`finish`], for ends that are no output.
+///
+/// # Safety
+///
+/// As for [`finish`].
+#[cold]
+#[inline(never)]
+unsafe fn finish_otherwise(task: TaskPtr, outcome: Outcome) {
+    // SAFETY: [task.one-poller] the caller's contract.
+    unsafe { finish(task, outcome) };
+}
+
+/// Does what a completion owes beyond itself.
+///
+/// # Safety
+///
+/// `owed` is the verdict on completing with `outcome`, given to the caller.
+#[inline(never)]
+unsafe fn settle(task: TaskPtr, outcome: Outcome, owed: OnComplete) {
+    match owed {
+        OnComplete::Done => {}
+        OnComplete::Unwanted => {
+            // SAFETY: [task.output-once] still RUNNING and nobody joins: the place is ours.
+            unsafe { discard(task, outcome) };
+            // SAFETY: [task.alive] RUNNING is our reference still.
+            let owed = unsafe { task.as_ref() }.state.complete(Outcome::Empty);
+            // SAFETY: [task.one-poller] as for the caller; what is empty is not unwanted again.
+            unsafe { settle(task, Outcome::Empty, owed) };
+        }
+        // SAFETY: [task.joiner-slot] the verdict gives us the waker and the reference.
+        OnComplete::WakeJoiner => unsafe { wake_joiner(task) },
+        // SAFETY: [task.alive] the verdict.
+        OnComplete::Free => unsafe { header::free(task) },
+    }
 }
 
 /// Away from the executor's threads the last reference may end the executor right here, with code
 /// of the user's inside.
 #[inline]
-fn release_scheduler(scheduler: Option<SchedulerRef>) {
-    if let Some(counted) = scheduler.and_then(SchedulerRef::return_to_purse) {
-        absorb(|| drop(counted));
+fn release_scheduler(scheduler: SchedulerRef) {
+    if let Some(counted) = scheduler.return_to_purse() {
+        drop_scheduler(counted);
     }
+}
+
+#[cold]
+fn drop_scheduler(counted: SchedulerRef) {
+    absorb(|| drop(counted));
 }
 
 /// Wakes the joiner of a task that is complete, and gives RUNNING up.
@@ -361,11 +425,11 @@ pub(super) unsafe fn discard(task: TaskPtr, outcome: Outcome) {
 impl Drop for Runnable {
     fn drop(&mut self) {
         let task = self.task.as_ptr();
-        // SAFETY: [task.alive] SCHEDULED is our reference.
+        // SAFETY: [task.alive] the runnable is our reference.
         let header = unsafe { task.as_ref() };
         // SAFETY: [task.scheduler] we own the runnable.
         if unsafe { header.is_home() } {
-            let _ = header.state.begin();
+            let _ = header.state.begin_to_drop();
             // SAFETY: [task.one-poller] [task.home] begun, at home.
             unsafe { cancel(task) };
             return;
@@ -389,15 +453,15 @@ impl Drop for Runnable {
 /// The caller owns the runnable and gives it up.
 #[cold]
 unsafe fn leak(task: TaskPtr) {
-    // SAFETY: [task.alive] SCHEDULED is our reference.
+    // SAFETY: [task.alive] the runnable is our reference.
     let header = unsafe { task.as_ref() };
     // A reference that nobody ever gives up.
     header.state.retain();
-    let _ = header.state.begin();
+    let _ = header.state.begin_to_drop();
     report_leak(header);
     // SAFETY: [task.one-poller] begun; the future is never touched again, so the place counts as
     // empty.
-    unsafe { finish(task, Outcome::Empty) };
+    unsafe { finish_otherwise(task, Outcome::Empty) };
 }
 
 impl fmt::Debug for Runnable {

@@ -206,10 +206,20 @@ impl SchedulerRef {
     #[inline]
     pub(crate) fn return_to_purse(self) -> Option<Self> {
         let this = ManuallyDrop::new(self);
-        if Purse::with(this.0, Purse::give) {
+        if TOP.with(|top| top.give(this.0)) {
             None
         } else {
             Some(ManuallyDrop::into_inner(this))
+        }
+    }
+
+    /// Drops a reference that was cloned on this thread a moment ago: what the purse gave, it takes
+    /// without a look at how much it holds.
+    #[inline]
+    pub(crate) fn lay_back(self) {
+        let this = ManuallyDrop::new(self);
+        if !TOP.with(|top| top.take_back(this.0)) {
+            give_up(this.0, 1);
         }
     }
 
@@ -263,17 +273,18 @@ impl<S: Schedule> From<Arc<S>> for SchedulerRef {
 impl Clone for SchedulerRef {
     #[inline]
     fn clone(&self) -> Self {
-        if !Purse::with(self.0, Purse::take) {
-            retain(self.0, 1);
+        let block = self.0;
+        if !TOP.with(|top| top.take(block)) {
+            retain(block, 1);
         }
-        Self(self.0)
+        Self(block)
     }
 }
 
 impl Drop for SchedulerRef {
     #[inline]
     fn drop(&mut self) {
-        if !Purse::with(self.0, Purse::give) {
+        if !TOP.with(|top| top.give(self.0)) {
             give_up(self.0, 1);
         }
     }
@@ -318,57 +329,100 @@ fn give_up(block: NonNull<Block>, many: usize) {
 /// References that one thread holds in bulk, for one scheduler.
 struct Purse {
     block: NonNull<Block>,
-    /// How many references the purse holds.
-    held: Cell<usize>,
+    /// How many references the purse holds beside the one that always stays, while it is not on
+    /// top.
+    spare: Cell<isize>,
     below: *const Purse,
     /// The guard is gone.
     left: Cell<bool>,
+}
+
+/// The purse of the scheduler entered last. What is asked for all the time stands here itself.
+struct Top {
+    /// Whose references they are; null without a purse.
+    block: Cell<*const Block>,
+    /// How many references the purse on top holds beside the one that always stays. Below zero
+    /// within `take` only.
+    spare: Cell<isize>,
+    purse: Cell<*const Purse>,
 }
 
 /// How many references a purse takes at once; it gives as many back when it holds twice that.
 const PURSE: usize = 1024;
 
 thread_local! {
-    /// The purse of the scheduler entered last.
-    static PURSES: Cell<*const Purse> = const { Cell::new(ptr::null()) };
+    static TOP: Top = const { Top::new() };
 }
 
-impl Purse {
-    /// Calls `change` with this thread's purse if it is one for `block`.
-    #[inline]
-    fn with(block: NonNull<Block>, change: impl FnOnce(&Self)) -> bool {
-        PURSES.with(|top| {
-            // SAFETY: [scheduler.purse] what the slot points to is a purse of this thread whose
-            // guard lives: guards unlink it before they free it.
-            let purse = unsafe { top.get().as_ref() };
-            match purse {
-                Some(purse) if purse.block == block => {
-                    change(purse);
-                    true
-                }
-                _ => false,
-            }
-        })
+impl Top {
+    const fn new() -> Self {
+        Self {
+            block: Cell::new(ptr::null()),
+            spare: Cell::new(0),
+            purse: Cell::new(ptr::null()),
+        }
     }
 
-    /// Moves one reference out of the purse; one always stays.
+    /// Moves one reference out of the purse on top, if it is one for `block`; one always stays.
     #[inline]
-    fn take(&self) {
-        if self.held.get() == 1 {
-            retain(self.block, PURSE);
-            self.held.set(1 + PURSE);
+    fn take(&self, block: NonNull<Block>) -> bool {
+        if !ptr::eq(self.block.get(), block.as_ptr()) {
+            return false;
         }
-        self.held.set(self.held.get() - 1);
+        self.spare.set(self.spare.get() - 1);
+        if self.spare.get() < 0 {
+            self.refill(block);
+        }
+        true
     }
 
-    /// Moves one reference into the purse.
+    #[cold]
+    fn refill(&self, block: NonNull<Block>) {
+        retain(block, PURSE);
+        self.spare.set(PURSE as isize - 1);
+    }
+
+    /// Moves one reference into the purse on top, if it is one for `block`.
     #[inline]
-    fn give(&self) {
-        self.held.set(self.held.get() + 1);
-        if self.held.get() > 2 * PURSE {
-            self.held.set(self.held.get() - PURSE);
-            give_up(self.block, PURSE);
+    fn give(&self, block: NonNull<Block>) -> bool {
+        if !ptr::eq(self.block.get(), block.as_ptr()) {
+            return false;
         }
+        self.spare.set(self.spare.get() + 1);
+        if self.spare.get() >= 2 * PURSE as isize {
+            self.spill(block);
+        }
+        true
+    }
+
+    /// As [`give`](Self::give), for what came out of this purse and so cannot make it too full.
+    #[inline]
+    fn take_back(&self, block: NonNull<Block>) -> bool {
+        if !ptr::eq(self.block.get(), block.as_ptr()) {
+            return false;
+        }
+        self.spare.set(self.spare.get() + 1);
+        true
+    }
+
+    #[cold]
+    fn spill(&self, block: NonNull<Block>) {
+        self.spare.set(PURSE as isize);
+        give_up(block, PURSE);
+    }
+
+    /// Puts a purse on top, or what was below it.
+    fn set(&self, purse: *const Purse) {
+        // SAFETY: [scheduler.purse] a purse of this thread that is linked is allocated.
+        if let Some(before) = unsafe { self.purse.get().as_ref() } {
+            before.spare.set(self.spare.get());
+        }
+        // SAFETY: [scheduler.purse] as above.
+        let now = unsafe { purse.as_ref() };
+        self.block
+            .set(now.map_or(ptr::null(), |now| now.block.as_ptr()));
+        self.spare.set(now.map_or(0, |now| now.spare.get()));
+        self.purse.set(purse);
     }
 }
 
@@ -382,11 +436,11 @@ pub struct Resident {
 impl Resident {
     fn enter(scheduler: &SchedulerRef) -> Self {
         retain(scheduler.0, 1);
-        let purse = PURSES.with(|top| {
+        let purse = TOP.with(|top| {
             let purse = Box::leak(Box::new(Purse {
                 block: scheduler.0,
-                held: Cell::new(1),
-                below: top.get(),
+                spare: Cell::new(0),
+                below: top.purse.get(),
                 left: Cell::new(false),
             }));
             top.set(purse);
@@ -405,24 +459,24 @@ impl Drop for Resident {
         unsafe { self.purse.as_ref() }.left.set(true);
         // Unlink all at the top whose guards have left; one below a living guard waits for it.
         while let Some(purse) = pop_left() {
-            give_up(purse.block, purse.held.get());
+            give_up(purse.block, 1 + purse.spare.get() as usize);
         }
     }
 }
 
 /// Unlinks the topmost purse if its guard has left.
 fn pop_left() -> Option<Box<Purse>> {
-    PURSES.with(|slot| {
-        let top = slot.get();
-        // SAFETY: [scheduler.purse] a purse that the slot reaches is allocated.
-        let purse = unsafe { top.as_ref() }?;
+    TOP.with(|top| {
+        let last = top.purse.get();
+        // SAFETY: [scheduler.purse] a purse that is linked is allocated.
+        let purse = unsafe { last.as_ref() }?;
         if !purse.left.get() {
             return None;
         }
-        slot.set(purse.below);
-        // SAFETY: [scheduler.purse] neither slot nor guard reaches it any more, and it came from
-        // `Box::leak` in `enter`.
-        Some(unsafe { Box::from_raw(top.cast_mut()) })
+        top.set(purse.below);
+        // SAFETY: [scheduler.purse] neither `TOP` nor the guard reaches it any more, and it came
+        // from `Box::leak` in `enter`.
+        Some(unsafe { Box::from_raw(last.cast_mut()) })
     })
 }
 
@@ -431,7 +485,7 @@ impl fmt::Debug for Resident {
         // SAFETY: [scheduler.purse] the guard lives, so its purse does.
         let purse = unsafe { self.purse.as_ref() };
         f.debug_struct("Resident")
-            .field("references", &purse.held.get())
+            .field("is_left", &purse.left.get())
             .finish()
     }
 }

@@ -1,4 +1,5 @@
-//! The state word of a task: eight flags and a count, every transition one read-modify-write.
+//! The state word of a task: nine flags and a count, every transition one read-modify-write; only
+//! the first run begins without one.
 //!
 //! The word knows nothing of futures or wakers. Each method crosses one arrow and returns what the
 //! caller owes now; who may touch which field of the task in which state stands in
@@ -31,8 +32,11 @@ const PANICKED: usize = 1 << 6;
 const EMPTY: usize = 1 << 7;
 /// A local task's runnable was dropped away from home and has been sent there once.
 const ROUTED: usize = 1 << 8;
+/// With `RUNNING`: nobody has ended a poll yet. A task is made so, because it has no wakers before
+/// its first poll that would have to tell a queued task from a running one.
+const NEW: usize = 1 << 9;
 /// One counted reference: a waker, an abort handle, a `TaskRef`.
-const REFERENCE: usize = 1 << 9;
+const REFERENCE: usize = 1 << 10;
 
 /// From here on a count is out of hand: half of what the word can hold.
 const REFERENCES_MAX: usize = isize::MAX as usize;
@@ -46,8 +50,14 @@ impl Seen {
         self.0 & SCHEDULED != 0
     }
 
+    /// A [new](Self::is_new) task says so, too, while it is queued.
     pub(crate) fn is_running(self) -> bool {
         self.0 & RUNNING != 0
+    }
+
+    /// Queued for its first poll, or in it.
+    pub(crate) fn is_new(self) -> bool {
+        self.0 & NEW != 0
     }
 
     pub(crate) fn is_complete(self) -> bool {
@@ -95,7 +105,7 @@ impl State {
     /// A new task: its runnable and its join handle exist.
     #[inline]
     pub(crate) fn new() -> Self {
-        Self(AtomicUsize::new(SCHEDULED | JOIN_INTEREST))
+        Self(AtomicUsize::new(NEW | RUNNING | JOIN_INTEREST))
     }
 
     /// Looks, for a snapshot. What the looker reads next is at least as new.
@@ -109,6 +119,16 @@ impl State {
     /// SCHEDULED → RUNNING, by the owner of the runnable.
     #[inline]
     pub(crate) fn begin(&self) -> OnBegin {
+        // Relaxed: what precedes the first poll came with the runnable. An abort that is not seen
+        // here is seen by `end` or `complete`, as one during the poll is.
+        let word = self.0.load(Relaxed);
+        if word & NEW != 0 {
+            debug_assert!(word & RUNNING != 0, "task.one-poller: new and not running");
+            if word & CANCELLED != 0 {
+                return self.begin_to_drop();
+            }
+            return OnBegin::Poll;
+        }
         // SCHEDULED is set and RUNNING is not, so adding their difference moves the one bit.
         // ORDERING: [task.wake] [task.handoff] Acquire, pairs with the Release of every wake since
         // the last poll, redundant ones too, and of the end of the last poll. Relaxed would poll
@@ -126,12 +146,32 @@ impl State {
         }
     }
 
+    /// SCHEDULED → RUNNING, by the owner of a runnable that is to be dropped, aborted or not.
+    #[cold]
+    pub(crate) fn begin_to_drop(&self) -> OnBegin {
+        if self.0.load(Relaxed) & NEW == 0 {
+            let _ = self.begin();
+            return OnBegin::Drop;
+        }
+        // ORDERING: [task.wake] Acquire, as in `begin`: the destructor sees what the aborting
+        // thread wrote.
+        let word = self.0.fetch_sub(NEW, Acquire);
+        debug_assert_eq!(
+            word & (RUNNING | COMPLETE),
+            RUNNING,
+            "task.one-poller: begun without a runnable"
+        );
+        OnBegin::Drop
+    }
+
     /// RUNNING → idle or SCHEDULED, after a poll that returned `Pending`.
     #[inline]
     pub(crate) fn end(&self) -> OnEnd {
+        // Only the poller takes NEW away.
+        let poll = self.0.load(Relaxed) & NEW | RUNNING;
         // ORDERING: [task.handoff] Release, pairs with `begin`: the next poller sees what this
         // poll did to the future. Relaxed would let the two race.
-        let word = self.0.fetch_sub(RUNNING, Release);
+        let word = self.0.fetch_sub(poll, Release);
         debug_assert_eq!(
             word & (RUNNING | COMPLETE),
             RUNNING,
@@ -223,6 +263,29 @@ impl State {
     /// RUNNING → COMPLETE: the future is gone, `outcome` says what is in its place.
     #[inline]
     pub(crate) fn complete(&self, outcome: Outcome) -> OnComplete {
+        // Relaxed: nothing is read or freed on the strength of it.
+        let word = self.0.load(Relaxed);
+        // The commonest end: the handle is there, and nobody waits yet.
+        if word & (JOIN_INTEREST | JOIN_WAKER) == JOIN_INTEREST {
+            debug_assert_eq!(
+                word & (RUNNING | COMPLETE),
+                RUNNING,
+                "task.future-once: completed twice"
+            );
+            let next = word & !(SCHEDULED | NEW | RUNNING) | COMPLETE | outcome.bits();
+            // ORDERING: [task.output] Release, pairs with the Acquire of the join handle: it sees
+            // the output. Relaxed would race on the place.
+            let done = self.0.compare_exchange_weak(word, next, Release, Relaxed);
+            if done.is_ok() {
+                return OnComplete::Done;
+            }
+        }
+        self.complete_otherwise(outcome)
+    }
+
+    /// As [`complete`](Self::complete), in every case.
+    #[inline(never)]
+    fn complete_otherwise(&self, outcome: Outcome) -> OnComplete {
         // ORDERING: [task.free] Acquire, pairs with the Release of every reference given up: what
         // their holders did to the task is over before it is freed. Relaxed would free under them.
         let mut word = self.0.load(Acquire);
@@ -245,7 +308,7 @@ impl State {
             let joiner = word & JOIN_WAKER;
             // The caller keeps the task as RUNNING while it has a joiner to wake.
             let running = if joiner == 0 { RUNNING } else { 0 };
-            let next = word & !(SCHEDULED | JOIN_WAKER | running) | COMPLETE | outcome.bits();
+            let next = word & !(SCHEDULED | NEW | JOIN_WAKER | running) | COMPLETE | outcome.bits();
             // ORDERING: [task.output] Release, pairs with the Acquire of the join handle: it sees
             // the output. [task.joiner] Acquire, pairs with `register`: the waker in the place is
             // whole. Either one weaker races on the place. Acquire on failure as above.

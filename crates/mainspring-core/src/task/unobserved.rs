@@ -102,7 +102,7 @@ pub(crate) fn report_leak(header: &Header) {
 
 fn report(header: &Header, what: Unobserved<'_>) {
     let failure = UnobservedFailure {
-        task: header.id,
+        task: header.id(),
         spawned_at: header.spawned_at,
         what,
     };

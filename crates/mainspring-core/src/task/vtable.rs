@@ -1,5 +1,5 @@
-//! What differs between tasks of different futures: six functions, a layout, and whether it has a
-//! home.
+//! What differs between tasks of different futures: five functions, the layout, and whether it has
+//! a home.
 
 use super::header::TaskPtr;
 use crate::payload::Payload;
@@ -31,10 +31,10 @@ pub(crate) struct Vtable {
     pub(crate) put_panic: unsafe fn(TaskPtr, Payload),
     /// Takes the payload of a panic out of the place, where it is.
     pub(crate) take_panic: unsafe fn(TaskPtr) -> Payload,
-    /// Moves the output, which is there, to where the second argument points.
-    pub(crate) take_output: unsafe fn(TaskPtr, *mut ()),
     /// The layout of the task's memory.
     pub(crate) layout: Layout,
+    /// Where the place begins, in bytes from the header.
+    pub(crate) place: usize,
     /// The future may be touched at its scheduler's home only.
     pub(crate) is_local: bool,
 }

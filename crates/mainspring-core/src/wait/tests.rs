@@ -1,24 +1,27 @@
 use super::{SINCE_BITS, SINCE_SHIFT, WaitKind, WaitSlot};
+use crate::task::TaskId;
 use crate::time::Nanos;
 use std::time::Duration;
 
 // WITNESS: wait.one-writer
 #[test]
 fn note_keeps_the_poll_counter_and_begin_poll_forgets_the_reason() {
-    let slot = WaitSlot::new();
-    assert_eq!(slot.begin_poll(), 1);
+    let slot = WaitSlot::new(TaskId::next());
+    slot.begin_poll();
+    assert_eq!(slot.polls(), 1);
     slot.note(WaitKind::Receive, 42, Nanos::ZERO);
     assert_eq!(slot.polls(), 1, "wait.one-writer");
     assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Receive);
     assert_eq!(slot.reason(Nanos::ZERO).object, 42);
-    assert_eq!(slot.begin_poll(), 2);
+    slot.begin_poll();
+    assert_eq!(slot.polls(), 2);
     assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Unknown);
 }
 
 // WITNESS: wait.torn
 #[test]
 fn elapsed_survives_the_wrap_of_the_stamp() {
-    let slot = WaitSlot::new();
+    let slot = WaitSlot::new(TaskId::next());
     slot.begin_poll();
     let period_ns = 1 << (SINCE_BITS + SINCE_SHIFT);
     let noted = Nanos(3 * period_ns - (1 << SINCE_SHIFT));
@@ -32,9 +35,10 @@ fn elapsed_survives_the_wrap_of_the_stamp() {
 
 #[test]
 fn poll_counter_wraps_without_touching_the_kind() {
-    let slot = WaitSlot::new();
-    slot.word.store(u64::from(u32::MAX) << 32, super::Relaxed);
-    assert_eq!(slot.begin_poll(), 0);
+    let slot = WaitSlot::new(TaskId::next());
+    slot.word.store(u64::from(u32::MAX), super::Relaxed);
+    slot.begin_poll();
+    assert_eq!(slot.polls(), 0);
     assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Unknown);
 }
 

@@ -4,8 +4,8 @@
 //! waiters. An offer gets a number from one counter; whoever polls tasks reads the counter when a
 //! poll begins and, when it ends, takes back what was offered to that task under a number no
 //! higher. A wake comes after its offer and asks for a poll that begins after it, so some such
-//! poll always ends. Nothing of this is paid where no list is revocable, except two relaxed loads
-//! a poll.
+//! poll always ends. Nothing of this is paid while nobody waits in a revocable list, except one
+//! relaxed load a poll: a task that has an offer entered the table in an earlier poll.
 //!
 //! Lock order: the table's shard, then the list. An offer is made under the list's lock and never
 //! touches the table.
@@ -18,6 +18,7 @@ use crate::list::{List, Node};
 use crate::payload::absorb;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use crate::task::TaskId;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
@@ -50,12 +51,19 @@ pub(crate) fn last_offer() -> u64 {
     TABLE.offers.load(Relaxed)
 }
 
+/// Whether a waiter of a revocable list exists.
+#[inline]
+pub(crate) fn is_watched() -> bool {
+    // Relaxed is enough: a waiter of a task counted itself in a poll of that task, and every later
+    // poll's beginning acquired what that poll did.
+    TABLE.watches.load(Relaxed) != 0
+}
+
 /// Takes back what was offered to `task` before the poll that ends now, and not taken by it.
 #[inline]
-pub(crate) fn revoke_untaken(task: u64, began: u64) {
-    // A waiter of this task counted itself in a poll of this task, which this one comes after.
-    if TABLE.watches.load(Relaxed) != 0 {
-        TABLE.revoke_untaken(task, began);
+pub(crate) fn revoke_untaken(task: TaskId, began: u64) {
+    if is_watched() {
+        TABLE.revoke_untaken(task.as_u64(), began);
     }
 }
 

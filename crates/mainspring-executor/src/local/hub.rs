@@ -54,7 +54,11 @@ impl Hub {
         // SAFETY: [hub.home] this thread is home, so nothing is moved.
         let (runnable, handle) =
             unsafe { task::create_local_unchecked(future, self.tasks.clone()) };
-        self.launch(runnable, Lane::Tasks);
+        // SAFETY: [hub.home] the caller's contract.
+        let admission = unsafe { self.shared.admit_here(Lane::Tasks, runnable) };
+        if let Admission::Refused(runnable) = admission {
+            refuse(runnable);
+        }
         handle
     }
 }
@@ -71,8 +75,13 @@ impl Launch for Hub {
     fn launch(&self, runnable: Runnable, lane: Lane) {
         match self.shared.admit(lane, runnable) {
             Admission::Admitted => {}
-            // Cancels it, here: it is `Send`, or this is its home.
-            Admission::Refused(runnable) => drop(runnable),
+            Admission::Refused(runnable) => refuse(runnable),
         }
     }
+}
+
+/// Cancels the task, here: it is `Send`, or this is its home.
+#[cold]
+fn refuse(runnable: Runnable) {
+    drop(runnable);
 }

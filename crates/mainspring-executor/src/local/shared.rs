@@ -4,7 +4,7 @@
 //!
 //! | field | thread | how |
 //! |---|---|---|
-//! | `lists` | home | short borrows, never across user code |
+//! | `lists` | home | one operation at a time, never across other code |
 //! | `wakes`, `arrivals` | any thread pushes, home takes | lock-free inboxes |
 //! | `driver` | any thread | `unpark` |
 //!
@@ -17,6 +17,9 @@
 //!   a `Home::spawn` that is refused, holds nothing but what its sender could send.
 //! - **local.no-sleeper** — a push into an inbox that was empty unparks the driver afterwards, and
 //!   the driver remembers it: the owner takes all inboxes at the beginning of the next step.
+//! - **local.brief** — the queue and the registries are borrowed for one operation of theirs, which
+//!   runs nobody else's code, so that no borrow meets another. Whoever looks at all tasks takes
+//!   references to them first.
 //! - **local.closed** — after `close` a lane admits nothing; what was admitted before is listed,
 //!   so that whoever ends the lane reaches all of it.
 
@@ -24,22 +27,43 @@ use crate::bound::Bound;
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::Lane;
 use mainspring_core::sync;
+use mainspring_core::sync::cell::UnsafeCell;
 use mainspring_core::task::{
     Inbox, LocalSchedule, Pushed, Ran, Registry, RunQueue, Runnable, Schedule, TaskRef, WakeCause,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
+
+/// A queue or a registry, in a cell that does not check what the callers promise.
+struct Brief<T>(UnsafeCell<T>);
+
+impl<T> Brief<T> {
+    fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    ///
+    /// `operate` runs nothing but operations of the value, none of which calls code from outside.
+    #[inline]
+    unsafe fn with<R>(&self, operate: impl FnOnce(&mut T) -> R) -> R {
+        self.0.with_mut(|value| {
+            // SAFETY: [local.brief] the caller's contract: nothing comes back here meanwhile.
+            operate(unsafe { &mut *value })
+        })
+    }
+}
 
 /// The tasks of one lane that have not ended.
 struct Listed {
-    registry: RefCell<Registry>,
+    registry: Brief<Registry>,
     closed: Cell<bool>,
 }
 
 impl Listed {
     fn new() -> Self {
         Self {
-            registry: RefCell::new(Registry::new()),
+            registry: Brief::new(Registry::new()),
             closed: Cell::new(false),
         }
     }
@@ -47,7 +71,7 @@ impl Listed {
 
 /// What only the home thread reaches.
 struct Lists {
-    queue: RefCell<RunQueue>,
+    queue: Brief<RunQueue>,
     tasks: Listed,
     cleanups: Listed,
 }
@@ -60,19 +84,77 @@ impl Lists {
         }
     }
 
+    #[inline]
+    fn push(&self, runnable: Runnable) {
+        // SAFETY: [local.brief] a push links.
+        unsafe { self.queue.with(|queue| queue.push(runnable)) }
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Runnable> {
+        // SAFETY: [local.brief] a pop unlinks.
+        unsafe { self.queue.with(RunQueue::pop) }
+    }
+
+    fn has_work(&self) -> bool {
+        // SAFETY: [local.brief] it only looks.
+        unsafe { self.queue.with(|queue| !queue.is_empty()) }
+    }
+
+    /// Lists and queues a task that is new in its lane.
+    #[inline]
+    fn list(&self, lane: Lane, runnable: Runnable) {
+        let insert = |registry: &mut Registry| {
+            // SAFETY: [local.listed] a new task, listed once, before it is run; the lane's
+            // scheduler removes it from this registry in `retire`, and no other lists it.
+            unsafe { registry.insert(runnable.task()) }
+        };
+        // SAFETY: [local.brief] an insertion links.
+        unsafe { self.lane(lane).registry.with(insert) };
+        self.push(runnable);
+    }
+
+    #[inline]
+    fn admit(&self, lane: Lane, runnable: Runnable) -> Admission {
+        if self.lane(lane).closed.get() {
+            return Admission::Refused(runnable);
+        }
+        self.list(lane, runnable);
+        Admission::Admitted
+    }
+
+    #[inline]
+    fn retire(&self, lane: Lane, task: &TaskRef) {
+        let remove = |registry: &mut Registry| {
+            // SAFETY: [local.listed] no other registry ever lists it. One that was refused before
+            // it was listed is in none.
+            unsafe { registry.remove(task) }
+        };
+        // SAFETY: [local.brief] a removal unlinks.
+        unsafe { self.lane(lane).registry.with(remove) };
+    }
+
+    fn len(&self, lane: Lane) -> usize {
+        // SAFETY: [local.brief] it only looks.
+        unsafe { self.lane(lane).registry.with(|registry| registry.len()) }
+    }
+
     /// Lists and queues tasks that were made on other threads.
     fn take_in(&self, lane: Lane, mut arrived: RunQueue) {
         while let Some(runnable) = arrived.pop() {
-            // SAFETY: [local.listed] a task that arrives is taken in once, before it is run; the
-            // lane's scheduler removes it from this registry in `retire`.
-            unsafe {
-                self.lane(lane)
-                    .registry
-                    .borrow_mut()
-                    .insert(runnable.task())
-            };
-            self.queue.borrow_mut().push(runnable);
+            self.list(lane, runnable);
         }
+    }
+
+    /// Everything in a lane, newest first.
+    fn tasks(&self, lane: Lane) -> Vec<TaskRef> {
+        let mut tasks = Vec::with_capacity(self.len(lane));
+        let copy = |registry: &mut Registry| {
+            tasks.extend(registry.iter().map(|task| (*task).clone()));
+        };
+        // SAFETY: [local.brief] cloning counts, and there is room for all of them.
+        unsafe { self.lane(lane).registry.with(copy) };
+        tasks
     }
 }
 
@@ -105,7 +187,7 @@ impl Shared {
     /// An executor whose home is the calling thread.
     pub(crate) fn new(driver: Arc<dyn DriverHandle>) -> SharedRef {
         let lists = Lists {
-            queue: RefCell::new(RunQueue::new()),
+            queue: Brief::new(RunQueue::new()),
             tasks: Listed::new(),
             cleanups: Listed::new(),
         };
@@ -125,24 +207,23 @@ impl Shared {
     /// Takes a new task, from any thread.
     #[inline]
     pub(crate) fn admit(&self, lane: Lane, runnable: Runnable) -> Admission {
-        let mut runnable = Some(runnable);
-        self.lists.with(|lists| {
-            let listed = lists.lane(lane);
-            if listed.closed.get() {
-                return;
-            }
-            if let Some(runnable) = runnable.take() {
-                // SAFETY: [local.listed] a new task, not run yet; the lane's scheduler removes it
-                // from this registry in `retire`, and no other lists it.
-                unsafe { listed.registry.borrow_mut().insert(runnable.task()) };
-                lists.queue.borrow_mut().push(runnable);
-            }
-        });
-        match runnable {
-            None => Admission::Admitted,
-            Some(runnable) if self.is_home() => Admission::Refused(runnable),
-            Some(runnable) => self.receive(lane, runnable),
+        if self.is_home() {
+            // SAFETY: [bound.home] just asked.
+            unsafe { self.admit_here(lane, runnable) }
+        } else {
+            self.receive(lane, runnable)
         }
+    }
+
+    /// Takes a new task at home.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is home.
+    #[inline]
+    pub(crate) unsafe fn admit_here(&self, lane: Lane, runnable: Runnable) -> Admission {
+        // SAFETY: [bound.home] the caller's contract.
+        unsafe { self.lists.at_home(|lists| lists.admit(lane, runnable)) }
     }
 
     /// Takes a new task on a thread that is not home.
@@ -173,7 +254,9 @@ impl Shared {
             for lane in [Lane::Tasks, Lane::Cleanup] {
                 lists.take_in(lane, self.arrivals(lane).take_all());
             }
-            lists.queue.borrow_mut().append(&mut self.wakes.take_all());
+            let mut woken = self.wakes.take_all();
+            // SAFETY: [local.brief] it links two chains.
+            unsafe { lists.queue.with(|queue| queue.append(&mut woken)) };
         });
     }
 
@@ -188,7 +271,7 @@ impl Shared {
         let run = self.lists.with(|lists| {
             let mut polls = 0;
             while polls < polls_max {
-                let Some(runnable) = lists.queue.borrow_mut().pop() else {
+                let Some(runnable) = lists.pop() else {
                     break;
                 };
                 // SAFETY: [bound.home] this closure runs at home only, and what is in the queue is
@@ -208,25 +291,18 @@ impl Shared {
     /// Whether a step would find something to poll.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
-        let queued = self.lists.with(|lists| !lists.queue.borrow().is_empty());
-        queued.unwrap_or(false) || self.has_mail()
+        self.lists.with(Lists::has_work).unwrap_or(false) || self.has_mail()
     }
 
     /// How many tasks of a lane have not ended.
     pub(crate) fn alive(&self, lane: Lane) -> usize {
-        self.lists
-            .with(|lists| lists.lane(lane).registry.borrow().len())
-            .unwrap_or(0)
+        self.lists.with(|lists| lists.len(lane)).unwrap_or(0)
     }
 
-    /// Calls `look` with every task of a lane that has not ended, newest first. It may abort them,
-    /// which only schedules.
-    pub(crate) fn for_each_task(&self, lane: Lane, mut look: impl FnMut(&TaskRef)) {
-        self.lists.with(|lists| {
-            for task in lists.lane(lane).registry.borrow().iter() {
-                look(&task);
-            }
-        });
+    /// Every task of a lane that has not ended, newest first.
+    pub(crate) fn tasks(&self, lane: Lane) -> Vec<TaskRef> {
+        let tasks = self.lists.with(|lists| lists.tasks(lane));
+        tasks.unwrap_or_default()
     }
 
     /// From now on the lane admits nothing. What had arrived before is taken in.
@@ -238,26 +314,15 @@ impl Shared {
         });
     }
 
-    fn retire(&self, lane: Lane, task: &TaskRef) {
-        self.lists.with(|lists| {
-            // SAFETY: [local.listed] no other registry ever lists it. One that was refused before
-            // it was listed is in none.
-            unsafe { lists.lane(lane).registry.borrow_mut().remove(task) }
-        });
-    }
-}
-
-impl Schedule for Shared {
     #[inline]
-    fn schedule(&self, runnable: Runnable, _why: WakeCause) {
-        // One queue, first in first out: a yield goes to its tail as everything else does.
-        let mut runnable = Some(runnable);
-        self.lists.with(|lists| {
-            if let Some(runnable) = runnable.take() {
-                lists.queue.borrow_mut().push(runnable);
-            }
-        });
-        let Some(runnable) = runnable else { return };
+    fn retire(&self, lane: Lane, task: &TaskRef) {
+        // Away from home there is nothing to do: one that was refused there was never listed.
+        self.lists.with(|lists| lists.retire(lane, task));
+    }
+
+    /// Takes a runnable that was woken on another thread.
+    #[cold]
+    fn receive_woken(&self, runnable: Runnable) {
         match self.wakes.push(runnable) {
             Pushed::First => self.driver.unpark(),
             Pushed::Queued => {}
@@ -266,7 +331,21 @@ impl Schedule for Shared {
             Pushed::Closed(runnable) => drop(runnable),
         }
     }
+}
 
+impl Schedule for Shared {
+    #[inline]
+    fn schedule(&self, runnable: Runnable, _why: WakeCause) {
+        // One queue, first in first out: a yield goes to its tail as everything else does.
+        if self.is_home() {
+            // SAFETY: [bound.home] just asked.
+            unsafe { self.lists.at_home(|lists| lists.push(runnable)) }
+        } else {
+            self.receive_woken(runnable);
+        }
+    }
+
+    #[inline]
     fn retire(&self, task: &TaskRef) {
         Self::retire(self, Lane::Tasks, task);
     }

@@ -1,6 +1,7 @@
 use super::{DelayQueue, Key};
 use crate::driver::tests::rig::{Rig, Woken};
 use crate::geometry::TICK_NS;
+use mainspring_core::CancelSafe;
 use mainspring_core::driver::Until;
 use mainspring_core::time::{self, Nanos};
 use proptest::prelude::*;
@@ -185,4 +186,23 @@ fn dropped_queue_frees_its_waker_and_its_timer() {
     assert_eq!(rig.armed(), 1);
     drop(queue);
     assert_eq!((rig.armed(), Arc::strong_count(&woken)), (0, 1));
+}
+
+#[test]
+fn dropped_next_leaves_the_value_for_the_one_after() {
+    fn safe<F: CancelSafe>(future: F) -> F {
+        assert!(F::KEEPS_PLACE);
+        future
+    }
+    let mut rig = Rig::new();
+    let mut queue = DelayQueue::new();
+    queue.insert(7, MS);
+    {
+        let mut cx = Context::from_waker(Waker::noop());
+        let next = std::pin::pin!(safe(queue.next()));
+        assert!(next.poll(&mut cx).is_pending());
+    }
+    let expired = rig.block_on(queue.next());
+    assert_eq!(expired.map(super::Expired::into_value), Some(7));
+    assert!(rig.block_on(queue.next()).is_none());
 }

@@ -1,6 +1,7 @@
 use super::{MissedTick, interval, interval_at};
 use crate::driver::tests::rig::Rig;
 use crate::sleep;
+use mainspring_core::CancelSafe;
 use mainspring_core::time::{self, Nanos};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -78,6 +79,12 @@ fn ticks_do_not_drift_and_make_up_for_missed_ones_as_asked() {
     assert_eq!(delayed[..3], [0, 10, 45]);
 }
 
+/// What a `select!` demands of its arms.
+fn safe<F: CancelSafe>(future: F) -> F {
+    assert!(F::KEEPS_PLACE);
+    future
+}
+
 #[test]
 fn dropped_tick_is_not_consumed() {
     let mut rig = Rig::new();
@@ -86,7 +93,7 @@ fn dropped_tick_is_not_consumed() {
     rig.block_on(interval.tick());
     {
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let tick = std::pin::pin!(interval.tick());
+        let tick = std::pin::pin!(safe(interval.tick()));
         assert!(tick.poll(&mut cx).is_pending());
     }
     let due = rig.block_on(interval.tick());

@@ -1,11 +1,12 @@
 use super::{Elapsed, timeout, timeout_at};
 use crate::driver::tests::rig::Rig;
+use mainspring_core::CancelSafe;
 use mainspring_core::driver::Until;
-use mainspring_core::poll::{self, Polling};
+use mainspring_core::poll;
 use mainspring_core::{budget, time};
-use std::future::{self, poll_fn};
+use std::future::{self, Future, poll_fn};
 use std::marker::PhantomPinned;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -90,9 +91,7 @@ fn future_that_always_spends_the_budget_cannot_outlive_its_limit() {
     let mut polls = 0;
     loop {
         poll::begin_turn(time::now());
-        let polling = Polling::root();
-        let polled = limited.as_mut().poll(&mut cx);
-        let _ = polling.end();
+        let polled = poll::root(|| limited.as_mut().poll(&mut cx));
         if let Poll::Ready(output) = polled {
             assert_eq!(output, Err(Elapsed));
             break;
@@ -112,4 +111,25 @@ fn elapsed_is_a_transient_error_with_a_kind() {
     let error = std::io::Error::from(Elapsed);
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     assert_eq!(error.to_string(), "the time limit has elapsed");
+}
+
+#[test]
+fn timeout_is_as_cancel_safe_as_its_future_and_loses_the_place_that_it_loses() {
+    /// Safe, but joins the queue at its end.
+    struct Queued;
+    impl Future for Queued {
+        type Output = ();
+        fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
+        }
+    }
+    impl CancelSafe for Queued {
+        const KEEPS_PLACE: bool = false;
+    }
+    fn keeps_place<F: CancelSafe>(_: &F) -> bool {
+        F::KEEPS_PLACE
+    }
+    assert!(keeps_place(&timeout(MS, future::pending::<()>())));
+    assert!(keeps_place(&timeout_at(Instant::now(), time::sleep(MS))));
+    assert!(!keeps_place(&timeout(MS, Queued)));
 }

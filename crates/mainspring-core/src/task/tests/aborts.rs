@@ -2,7 +2,7 @@
 
 use super::support::{Drops, Queue, poll_once, spawn};
 use crate::sync::Arc;
-use crate::task::{Ran, WakeCause};
+use crate::task::{JoinHandle, Ran, WakeCause};
 use std::future::pending;
 use std::task::{Poll, Waker};
 
@@ -36,6 +36,27 @@ fn idle_task_is_scheduled_to_be_dropped_not_dropped_inline() {
     assert_eq!(error.spawned_at().file(), file!());
     assert!(error.to_string().ends_with("was cancelled"), "{error}");
     assert!(error.try_into_panic().is_err());
+}
+
+// Its word says RUNNING already: the first run has to look for the abort itself.
+// WITNESS: task.one-poller
+#[test]
+fn task_aborted_before_its_first_run_is_never_polled() {
+    let queue = Queue::new();
+    let drops = Drops::new();
+    let guard = drops.guard();
+    let mut join = spawn(&queue, async move {
+        drop(guard);
+        unreachable!("task.one-poller: polled after an abort");
+    });
+    join.abort();
+    assert_eq!(drops.count(), 0);
+    assert_eq!(queue.run_all(), [Ran::Complete]);
+    assert_eq!(drops.count(), 1);
+    let Poll::Ready(Err(error)) = poll_once::<JoinHandle<()>>(&mut join) else {
+        panic!("an aborted task gave an output");
+    };
+    assert!(error.is_cancelled(), "task.one-poller: {error}");
 }
 
 // WITNESS: task.one-poller

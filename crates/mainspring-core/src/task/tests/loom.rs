@@ -11,6 +11,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+mod aborts;
+mod joins;
+
 /// Two threads: every interleaving.
 fn model(run: impl Fn() + Send + Sync + 'static) {
     loom::model(run);
@@ -295,46 +298,6 @@ fn whoever_sees_the_end_sees_what_the_task_did() {
             assert_eq!(letter.read(), 1, "task.output");
         }
         worker.join().unwrap();
-    });
-}
-
-// The destructor of an aborted future sees what the aborting thread wrote.
-// WITNESS: task.wake, task.future-once
-#[test]
-fn abort_racing_run_drops_the_future_once() {
-    struct Reads(Arc<Letter>, Arc<Letter>);
-    impl Drop for Reads {
-        fn drop(&mut self) {
-            if self.0.read() == 1 {
-                self.1.write();
-            }
-        }
-    }
-    model(|| {
-        let queue = Queue::new();
-        let (letter, seen) = (Letter::new(), Letter::new());
-        let reads = Reads(Arc::clone(&letter), Arc::clone(&seen));
-        let join = spawn(&queue, async move {
-            let _reads = reads;
-            std::future::pending::<()>().await;
-        });
-        let aborter = thread::spawn(move || {
-            letter.write();
-            join.abort();
-            join
-        });
-        queue.run_all();
-        let mut join = aborter.join().unwrap();
-        queue.run_all();
-        assert_eq!(
-            seen.read(),
-            1,
-            "task.wake: dropped before the abort was seen"
-        );
-        let Poll::Ready(Err(error)) = poll_once(&mut join) else {
-            panic!("task.one-poller: the abort was lost");
-        };
-        assert!(error.is_cancelled());
     });
 }
 

@@ -72,6 +72,48 @@ fn snapshot_tells_state_polls_and_what_is_waited_for() {
     assert!(look().is_none(), "task.registry: a complete task is listed");
 }
 
+// A task is made RUNNING, so a look at it has to tell its queue from its first poll.
+#[test]
+fn first_poll_is_shown_as_running_and_what_precedes_it_is_not() {
+    let queue = Queue::new();
+    let looking = Arc::clone(&queue);
+    let look = move || looking.with_registry(|all| all.iter().next().map(|t| t.info(Nanos::ZERO)));
+    let inside = look.clone();
+    let mut join = spawn(
+        &queue,
+        poll_fn(move |_| Poll::Ready(inside().unwrap().state)),
+    );
+    assert_eq!(look().unwrap().state, TaskState::Scheduled);
+    queue.run_all();
+    assert!(matches!(
+        poll_once(&mut join),
+        Poll::Ready(Ok(TaskState::Running))
+    ));
+}
+
+// The handle knows the output's type and not the future's, whose alignment moves the place.
+// WITNESS: task.in-place
+#[test]
+fn output_is_found_however_future_and_output_are_aligned() {
+    #[repr(align(64))]
+    struct Wide(u8);
+    let queue = Queue::new();
+    let wide = Wide(3);
+    let mut future = spawn(&queue, async move {
+        task::yield_now().await;
+        let wide = &wide;
+        wide.0
+    });
+    let mut output = spawn(&queue, async { Wide(4) });
+    queue.run_all();
+    queue.run_all();
+    assert!(matches!(poll_once(&mut future), Poll::Ready(Ok(3))));
+    let Poll::Ready(Ok(found)) = poll_once(&mut output) else {
+        panic!("it is complete");
+    };
+    assert_eq!((found.0, (&raw const found).addr() % 64), (4, 0));
+}
+
 #[test]
 fn join_of_a_pending_task_says_whom_it_waits_for() {
     let queue = Queue::new();

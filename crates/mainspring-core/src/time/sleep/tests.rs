@@ -1,5 +1,5 @@
 use super::{Sleep, coalesced, sleep, sleep_until};
-use crate::poll::{BUDGET_UNITS, Polling, replace_budget};
+use crate::poll::{BUDGET_UNITS, Polling, has_yielded, replace_budget};
 use crate::tests::kept::keep;
 use crate::time::{
     EntryRef, ManualClock, Nanos, OnDeregister, OnFire, OnRegister, OnReset, OnRewake, Phase,
@@ -274,14 +274,15 @@ fn spent_budget_delays_an_elapsed_sleep_once_and_no_more() {
     let mut nap = pin!(Sleep::until(Nanos(1_000)));
     for expected in [false, true] {
         // A neighbour in the same task spends the whole budget first, every time.
-        let polling = Polling::begin(None, None);
+        let polling = Polling::begin(None);
         replace_budget(Some(0));
         assert_eq!(
             poll(nap.as_mut(), &waker).is_ready(),
             expected,
             "sleep.budget"
         );
-        assert_eq!(polling.end().yielded, !expected);
+        assert_eq!(has_yielded(), !expected);
+        drop(polling);
     }
     assert_eq!(count.0.load(Relaxed), 1);
 }
@@ -289,7 +290,7 @@ fn spent_budget_delays_an_elapsed_sleep_once_and_no_more() {
 // WITNESS: sleep.budget
 #[test]
 fn loop_over_elapsed_sleeps_yields() {
-    let _polling = Polling::begin(None, None);
+    let _polling = Polling::begin(None);
     let ready = (0..=BUDGET_UNITS)
         .map(|_| poll(pin!(Sleep::until(Nanos(1))), Waker::noop()))
         .take_while(Poll::is_ready)

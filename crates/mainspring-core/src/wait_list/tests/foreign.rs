@@ -3,6 +3,7 @@
 use super::behaviour::{counted, poll};
 use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
+use crate::wait::WaitSlot;
 use crate::wait_list::{From, Kind, WaitList, Waiter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -110,8 +111,8 @@ fn waker_left_in_a_waiter_that_takes_an_offer_over_is_dropped_without_the_lock()
             drops.fetch_add(usize::from(what == "drop"), Relaxed);
         })
     };
-    let stamp = TaskStamp { task: 1, polls: 0 };
-    let _polling = Polling::begin(Some(stamp), None);
+    let slot = WaitSlot::of(TaskStamp { task: 1, polls: 0 });
+    let _polling = Polling::begin(Some(&slot));
     let mut unpolled: Boxed = Box::pin(Notified::new(Arc::clone(&list)));
     assert!(poll(unpolled.as_mut(), Waker::noop()).is_pending());
     let mut driven: Boxed = Box::pin(Notified::new(Arc::clone(&list)));
@@ -282,15 +283,15 @@ fn key_that_comes_back_when_dropped_finds_the_lock_free() {
 #[test]
 fn waker_that_panics_during_a_revocation_does_not_reach_the_poll_that_ends() {
     let list = Permits::revocable(0);
-    let stamp = |task| Some(TaskStamp { task, polls: 0 });
+    let slot = WaitSlot::of(TaskStamp { task: 1, polls: 0 });
     let mut unpolled = pin!(Acquire::new(&list, 1));
-    let polling = Polling::begin(stamp(1), None);
+    let polling = Polling::begin(Some(&slot));
     assert!(poll(unpolled.as_mut(), Waker::noop()).is_pending());
     drop(polling);
     let bad = Script::waker(|what| assert_ne!(what, "wake", "a waker that panics"));
     let mut next = pin!(Acquire::new(&list, 1));
     assert!(poll(next.as_mut(), &bad).is_pending());
     release(&list, 1);
-    drop(Polling::begin(stamp(1), None));
+    drop(Polling::begin(Some(&slot)));
     assert!(poll(next.as_mut(), &bad).is_ready());
 }

@@ -3,12 +3,14 @@
 use super::behaviour::{counted, poll};
 use super::kinds::{Acquire, Permits, release};
 use crate::poll::{Polling, TaskStamp};
+use crate::wait::WaitSlot;
 use crate::wait_list::{Cure, Why};
 use std::pin::{Pin, pin};
 use std::task::{Poll, Waker};
 
 fn in_task<R>(task: u64, f: impl FnOnce() -> R) -> R {
-    let _polling = Polling::begin(Some(TaskStamp { task, polls: 0 }), None);
+    let slot = WaitSlot::of(TaskStamp { task, polls: 0 });
+    let _polling = Polling::begin(Some(&slot));
     f()
 }
 

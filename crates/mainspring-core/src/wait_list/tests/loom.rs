@@ -3,6 +3,7 @@
 use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
 use crate::sync::{Arc, thread};
+use crate::wait::WaitSlot;
 use crate::wait_list::{From, WaitList, Why};
 use loom::future::block_on;
 use std::future::poll_fn;
@@ -11,7 +12,8 @@ use std::task::{Context, Poll, Waker};
 
 /// Polls once, as task `task`.
 fn poll_as<F: Future>(task: u64, future: Pin<&mut F>) -> Poll<F::Output> {
-    let polling = Polling::begin(Some(TaskStamp { task, polls: 0 }), None);
+    let slot = WaitSlot::of(TaskStamp { task, polls: 0 });
+    let polling = Polling::begin(Some(&slot));
     let poll = future.poll(&mut Context::from_waker(Waker::noop()));
     drop(polling);
     poll
@@ -19,7 +21,10 @@ fn poll_as<F: Future>(task: u64, future: Pin<&mut F>) -> Poll<F::Output> {
 
 /// A poll of `task` that polls nothing.
 fn poll_of_nothing(task: u64) {
-    drop(Polling::begin(Some(TaskStamp { task, polls: 0 }), None));
+    drop(Polling::begin(Some(&WaitSlot::of(TaskStamp {
+        task,
+        polls: 0,
+    }))));
 }
 
 fn notifications() -> Arc<WaitList<Stored>> {

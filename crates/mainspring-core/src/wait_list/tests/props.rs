@@ -2,6 +2,7 @@
 
 use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
+use crate::wait::WaitSlot;
 use crate::wait_list::{From, WaitList, Why};
 use proptest::prelude::*;
 use std::pin::Pin;
@@ -301,7 +302,8 @@ impl Semaphore {
             task: *task,
             polls: 0,
         };
-        let polling = Polling::begin(Some(stamp), None);
+        let slot = WaitSlot::of(stamp);
+        let polling = Polling::begin(Some(&slot));
         let poll = future
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
@@ -335,7 +337,7 @@ impl Semaphore {
                     task: *task,
                     polls: 0,
                 };
-                drop(Polling::begin(Some(stamp), None));
+                drop(Polling::begin(Some(&WaitSlot::of(stamp))));
             }
             PermitOp::Poll(_) | PermitOp::Drop(_) => {}
         }

@@ -35,6 +35,38 @@ fn tasks_run_first_in_first_out_and_a_yield_goes_to_the_tail() {
     assert_eq!(*order.borrow(), expected);
 }
 
+// WITNESS: local.brief
+#[test]
+fn task_spawns_lists_and_counts_from_its_poll_and_from_its_destructor() {
+    struct Meddles(Rc<LocalExecutor>, Rc<RefCell<Vec<usize>>>);
+    impl Meddles {
+        fn meddle(&self) {
+            self.0.spawn_local(async {}).detach();
+            let listed = self.0.tasks();
+            assert_eq!(listed.len(), self.0.len(), "local.brief");
+            self.1.borrow_mut().push(listed.len());
+        }
+    }
+    impl Drop for Meddles {
+        fn drop(&mut self) {
+            self.meddle();
+        }
+    }
+    let executor = Rc::new(LocalExecutor::new());
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let meddler = Meddles(Rc::clone(&executor), Rc::clone(&seen));
+    let task = executor.spawn_local(async move {
+        meddler.meddle();
+        pending::<()>().await;
+    });
+    executor.block_on(async { yield_now().await });
+    task.abort();
+    assert!(executor.block_on(task).is_err());
+    executor.block_on(async { yield_now().await });
+    assert_eq!(*seen.borrow(), [2, 2]);
+    assert!(executor.is_empty());
+}
+
 #[test]
 fn panic_of_a_task_is_its_handles_error_and_nobody_elses() {
     let executor = LocalExecutor::new();
