@@ -10,6 +10,7 @@ mod bench;
 mod ci;
 mod claims;
 mod context;
+mod deny_uring;
 mod json;
 mod loom;
 mod metadata;
@@ -35,6 +36,7 @@ cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask weaken           every ordering one step weaker: a model has to turn red
     [--file PART] [--sample] [--seed N]
 cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
+cargo xtask deny-uring PROGRAM [ARGS]   run it where a filter forbids io_uring, as in a container
 cargo xtask bench [ROWS]     the side-by-side benchmarks; `cargo xtask bench --help`
 
 Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may take.
@@ -45,6 +47,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     if let ["bench", ..] = words.as_slice() {
         return bench::main(&args[1..]);
+    }
+    if let ["deny-uring", ..] = words.as_slice() {
+        return deny_uring::main(&args[1..]);
     }
     let result = match words.as_slice() {
         ["ci", options @ ..] => ci(options),

@@ -18,7 +18,8 @@ const RUN_LIMIT: Duration = Duration::from_secs(10 * 60);
 pub(crate) fn run(ctx: &Context) -> Outcome {
     let mut outcome = Outcome::new();
     let mut packages = selected(ctx, &mut outcome);
-    // xtask has no unsafe code, and its tests kill processes, which is no business of a sanitizer.
+    // xtask's only unsafe code installs a filter of system calls, and its tests kill processes,
+    // which is no business of a sanitizer.
     packages.retain(|package| package.name != "xtask");
     if packages.is_empty() {
         return outcome;

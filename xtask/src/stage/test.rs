@@ -2,13 +2,33 @@
 
 use super::{selected, with_features};
 use crate::context::{Context, Outcome};
+use crate::deny_uring;
 use crate::runner::{self, Pass};
 
-/// The conditions under which the tests run; one line each.
-#[rustfmt::skip]
+/// The conditions under which the tests run.
 const PASSES: &[Pass] = &[
-    Pass { name: "native", env: &[], launcher: None, packages: &[] },
+    Pass {
+        name: "native",
+        env: &[],
+        launcher: None,
+        packages: &[],
+    },
+    Pass {
+        name: "poll",
+        env: &[("MAINSPRING_BACKEND", "poll")],
+        launcher: None,
+        packages: ON_A_REACTOR,
+    },
+    Pass {
+        name: "denied",
+        env: &[("MAINSPRING_TEST_DENIED", "1")],
+        launcher: Some(deny_uring::launcher),
+        packages: ON_A_REACTOR,
+    },
 ];
+
+/// The packages whose tests depend on what serves the sockets.
+const ON_A_REACTOR: &[&str] = &["mainspring-reactor", "mainspring"];
 
 /// Builds once, then runs every pass.
 pub(crate) fn run(ctx: &Context) -> Outcome {

@@ -225,3 +225,12 @@ fn wait_that_fails_loses_no_completion() {
         }
     });
 }
+
+/// The pass of the suite that denies the ring does what it says.
+#[test]
+fn suite_without_a_ring_has_none() {
+    if std::env::var_os("MAINSPRING_TEST_DENIED").is_some() {
+        assert_eq!(Backend::explain().refusal(), Some(RingRefusal::Filtered));
+        refused(RingRefusal::Filtered);
+    }
+}
