@@ -107,6 +107,7 @@ impl Stream {
         fn poll_flush(cx: &mut Context<'_>) -> Poll<io::Result<()>>;
         fn poll_shutdown(cx: &mut Context<'_>) -> Poll<io::Result<()>>;
         fn poll_settled(cx: &mut Context<'_>) -> Poll<()>;
+        fn take_failures() -> (Option<io::Error>, Option<io::Error>);
         fn try_read(buf: &mut [MaybeUninit<u8>]) -> io::Result<usize>;
         fn try_write(buf: &[u8]) -> io::Result<usize>;
         fn shut_down_later();
@@ -119,6 +120,10 @@ impl Stream {
             cx: &mut Context<'_>, state: &mut WriteOwnedState, buf: &B)
             -> Poll<io::Result<usize>>;
         fn leave_write<B: IoBuf>(state: WriteOwnedState, buf: B);
+    }
+
+    pub(crate) fn take_socket(&mut self) -> Option<Socket> {
+        match self.0 {}
     }
 
     pub(crate) fn poll_call<R>(

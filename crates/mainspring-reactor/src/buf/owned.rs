@@ -111,40 +111,36 @@ io_buf!(
 /// A buffer whose type is forgotten: it only has to live, and what was read into it be found.
 pub(crate) trait Storage: Send {
     /// The bytes that were read into the room behind what the buffer held.
-    fn received(&self) -> &[u8];
-    /// Counts bytes that the kernel has written.
     ///
     /// # Safety
     ///
-    /// As for [`IoBufMut::filled`].
-    unsafe fn filled(&mut self, filled: usize);
+    /// As many have been written there.
+    unsafe fn received(&self, count: usize) -> &[u8];
 }
 
-/// A caller's buffer whose future has gone.
+/// A caller's buffer whose future has gone. Nothing of the caller's is called any more but `drop`.
 pub(crate) struct Adopted<B> {
-    buf: B,
-    before: usize,
+    /// Where the room was when the receive began, which is where it is.
+    room: *const u8,
+    /// Keeps the room.
+    _buf: B,
 }
+
+// SAFETY: [buf.stable] the pointer is to memory of the buffer's, which may be sent.
+unsafe impl<B: Send> Send for Adopted<B> {}
 
 impl<B: IoBufMut> Adopted<B> {
-    pub(crate) fn new(buf: B) -> Self {
-        let before = buf.len();
-        Self { buf, before }
+    pub(crate) fn new(mut buf: B) -> Self {
+        Self {
+            room: buf.spare_ptr(),
+            _buf: buf,
+        }
     }
 }
 
 impl<B: IoBufMut> Storage for Adopted<B> {
-    fn received(&self) -> &[u8] {
-        let count = self.buf.len() - self.before;
-        // SAFETY: [buf.stable] the buffer has at least as many bytes as when it came.
-        let start = unsafe { self.buf.as_ptr().add(self.before) };
-        // SAFETY: [buf.stable] the bytes behind those are initialised, and borrowed with the
-        // buffer.
-        unsafe { std::slice::from_raw_parts(start, count) }
-    }
-
-    unsafe fn filled(&mut self, filled: usize) {
-        // SAFETY: [buf.stable] the caller's.
-        unsafe { self.buf.filled(filled) };
+    unsafe fn received(&self, count: usize) -> &[u8] {
+        // SAFETY: [buf.stable] the caller's, and the bytes are borrowed with the buffer.
+        unsafe { std::slice::from_raw_parts(self.room, count) }
     }
 }

@@ -1,5 +1,6 @@
 //! Sockets that are given back to the standard library.
 
+use std::io;
 use std::net;
 
 /// A connection of the standard library's, and what had arrived before it left the reactor.
@@ -10,6 +11,9 @@ pub struct IntoStd {
     pub stream: net::TcpStream,
     /// Bytes that come before whatever is read from the stream.
     pub unread: Vec<u8>,
+    /// What a read would have said after them, if the reactor had been told already: a reset that the
+    /// system reports once.
+    pub error: Option<io::Error>,
 }
 
 /// A listener of the standard library's, and the connections that had come before it left the

@@ -90,6 +90,8 @@ pub struct WriteOwned<'a, B: IoBuf> {
     core: &'a StreamCore,
     buf: Option<B>,
     state: WriteOwnedState,
+    /// With readiness: it has been polled.
+    is_polled: bool,
     /// With readiness: it has its turn, and this much has been written.
     written: Option<usize>,
 }
@@ -100,6 +102,7 @@ impl<'a, B: IoBuf> WriteOwned<'a, B> {
             core,
             buf: Some(buf),
             state: WriteOwnedState::default(),
+            is_polled: false,
             written: None,
         }
     }
@@ -110,6 +113,7 @@ impl<'a, B: IoBuf> WriteOwned<'a, B> {
             return Poll::Ready(Ok(0));
         };
         let buf = self.buf.as_ref().expect(TAKEN);
+        self.is_polled = true;
         if self.written.is_none() {
             ready!(unsent.poll(cx, io))?;
         }
@@ -150,10 +154,12 @@ impl<B: IoBuf> Future for WriteOwned<'_, B> {
 impl<B: IoBuf> Drop for WriteOwned<'_, B> {
     fn drop(&mut self) {
         let Some(buf) = self.buf.take() else { return };
-        match (self.core.source(), self.written) {
-            (Source::Ring(stream), _) => stream.leave_write(self.state, buf),
-            (Source::Poll { unsent, .. }, Some(written)) => unsent.keep(buf, written),
-            (Source::Poll { .. }, None) => {}
+        match self.core.source() {
+            Source::Ring(stream) => stream.leave_write(self.state, buf),
+            Source::Poll { unsent, .. } if self.is_polled => {
+                unsent.keep(buf, self.written.unwrap_or(0));
+            }
+            Source::Poll { .. } => {}
         }
     }
 }

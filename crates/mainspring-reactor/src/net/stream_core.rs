@@ -11,10 +11,28 @@ use crate::buf::PooledBuf;
 use crate::driver::Hub;
 use mainspring_core::wait::WaitKind;
 use socket2::{SockRef, Socket};
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net;
 use std::task::{Context, Poll, ready};
+
+/// How calls are made where the caller makes them: never waiting, although somebody who shares the
+/// descriptor has changed its mode, and without a signal when the other side has gone.
+#[cfg(unix)]
+const RECEIVE: i32 = libc::MSG_DONTWAIT;
+#[cfg(unix)]
+const PEEK: i32 = libc::MSG_PEEK;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SEND: i32 = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+const SEND: i32 = libc::MSG_DONTWAIT;
+#[cfg(not(unix))]
+const RECEIVE: i32 = 0;
+#[cfg(not(unix))]
+const PEEK: i32 = 2;
+#[cfg(not(unix))]
+const SEND: i32 = 0;
 
 /// How many slices one call writes on Linux at most.
 const SLICES_MAX: usize = 1024;
@@ -31,10 +49,20 @@ pub(super) struct StreamCore {
 #[derive(Debug)]
 pub(super) enum Source {
     Poll {
-        io: Io<mio::net::TcpStream>,
+        /// Before the socket: it is dropped first.
         unsent: Unsent,
+        io: Io<mio::net::TcpStream>,
     },
     Ring(uring::Stream),
+}
+
+/// A stream that was taken apart.
+pub(super) struct Parts {
+    pub(super) socket: Socket,
+    /// What had arrived.
+    pub(super) unread: Vec<u8>,
+    /// What a read would say after that.
+    pub(super) failed: Option<io::Error>,
 }
 
 /// Whether a call on a socket that is taken over waits.
@@ -56,9 +84,10 @@ impl StreamCore {
                     socket.set_nonblocking(true)?;
                 }
                 let stream = mio::net::TcpStream::from_std(socket.into());
+                let io = Io::new(stream, STREAM, Waiters::one(), hub)?;
                 Source::Poll {
-                    io: Io::new(stream, STREAM, Waiters::one(), hub)?,
-                    unsent: Unsent::new(),
+                    unsent: Unsent::new(raw(io.source())),
+                    io,
                 }
             }
             Hub::Ring(hub) => {
@@ -89,23 +118,34 @@ impl StreamCore {
         }
     }
 
-    /// Waits until nothing of the stream is under way, then takes it apart: into the socket, in
-    /// blocking mode, and what has arrived.
-    pub(super) async fn into_parts(self) -> io::Result<(Socket, Vec<u8>)> {
+    /// Waits until nothing of the stream is under way, then takes it apart.
+    pub(super) async fn into_parts(self) -> io::Result<Parts> {
         match self.source {
-            Source::Poll { io, unsent } => {
-                std::future::poll_fn(|cx| unsent.poll(cx, &io)).await?;
-                let socket = Socket::from(net::TcpStream::from(io.into_source()));
-                socket.set_nonblocking(false)?;
-                Ok((socket, Vec::new()))
+            Source::Poll { unsent, io } => {
+                let sent = poll_fn(|cx| unsent.poll(cx, &io)).await;
+                drop(unsent);
+                sent?;
+                Ok(Parts {
+                    socket: net::TcpStream::from(io.into_source()).into(),
+                    unread: Vec::new(),
+                    failed: None,
+                })
             }
-            Source::Ring(stream) => {
-                std::future::poll_fn(|cx| stream.poll_settled(cx)).await;
-                // The kernel may hold a reference for a moment longer: a second descriptor.
-                let socket = stream.socket().try_clone()?;
+            Source::Ring(mut stream) => loop {
+                poll_fn(|cx| stream.poll_settled(cx)).await;
+                let (failed, unsent) = stream.take_failures();
+                if let Some(error) = unsent {
+                    return Err(error);
+                }
                 let unread = stream.take_unread();
-                Ok((socket, unread))
-            }
+                if let Some(socket) = stream.take_socket() {
+                    return Ok(Parts {
+                        socket,
+                        unread,
+                        failed,
+                    });
+                }
+            },
         }
     }
 
@@ -142,8 +182,10 @@ impl StreamCore {
         buf: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
         match &self.source {
+            // At once, on both: there is nothing to wait for.
+            _ if buf.is_empty() => Poll::Ready(Ok(0)),
             Source::Poll { io, .. } => io.poll_bytes(cx, Half::Read, buf.len(), |socket| {
-                socket.try_io(|| SockRef::from(socket).recv(buf))
+                socket.try_io(|| SockRef::from(socket).recv_with_flags(buf, RECEIVE))
             }),
             Source::Ring(stream) => stream.poll_read(cx, buf),
         }
@@ -155,9 +197,11 @@ impl StreamCore {
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         match &self.source {
-            Source::Poll { io, .. } => {
-                io.poll_io(cx, Half::Read, WaitKind::Read, |socket| socket.peek(buf))
-            }
+            _ if buf.is_empty() => Poll::Ready(Ok(0)),
+            Source::Poll { io, .. } => io.poll_io(cx, Half::Read, WaitKind::Read, |socket| {
+                let buf = uninit(buf);
+                socket.try_io(|| SockRef::from(socket).recv_with_flags(buf, RECEIVE | PEEK))
+            }),
             Source::Ring(stream) => stream.poll_peek(cx, uninit(buf)),
         }
     }
@@ -168,7 +212,8 @@ impl StreamCore {
                 // Only now: a connection that waits holds no buffer.
                 let mut bytes = Vec::with_capacity(LENT_BYTES);
                 let room = bytes.spare_capacity_mut();
-                let count = socket.try_io(|| SockRef::from(socket).recv(room))?;
+                let receive = || SockRef::from(socket).recv_with_flags(room, RECEIVE);
+                let count = socket.try_io(receive)?;
                 // SAFETY: [net.received] the system has written as many bytes.
                 unsafe { bytes.set_len(count) };
                 Ok(PooledBuf::heap(bytes, 0))
@@ -181,8 +226,8 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 ready!(unsent.poll(cx, io))?;
-                io.poll_bytes(cx, Half::Write, buf.len(), |mut socket| {
-                    io::Write::write(&mut socket, buf)
+                io.poll_bytes(cx, Half::Write, buf.len(), |socket| {
+                    socket.try_io(|| SockRef::from(socket).send_with_flags(buf, SEND))
                 })
             }
             Source::Ring(stream) => stream.poll_write(cx, buf),
@@ -199,8 +244,10 @@ impl StreamCore {
                 ready!(unsent.poll(cx, io))?;
                 let written = bufs.iter().take(SLICES_MAX);
                 let room = written.map(|buf| buf.len()).sum();
-                io.poll_bytes(cx, Half::Write, room, |mut socket| {
-                    io::Write::write_vectored(&mut socket, bufs)
+                let bufs = &bufs[..bufs.len().min(SLICES_MAX)];
+                io.poll_bytes(cx, Half::Write, room, |socket| {
+                    let socket_ref = SockRef::from(socket);
+                    socket.try_io(|| socket_ref.send_vectored_with_flags(bufs, SEND))
                 })
             }
             Source::Ring(stream) => stream.poll_write_vectored(cx, bufs),
@@ -238,8 +285,10 @@ impl StreamCore {
         match &self.source {
             // The reader will see how the connection is.
             Source::Poll { io, unsent } => {
-                unsent.send_now(io);
-                let _ = self.shut_down();
+                // What does not go now would come after the end.
+                if unsent.try_send(io).is_ok() {
+                    let _ = self.shut_down();
+                }
             }
             Source::Ring(stream) => stream.shut_down_later(),
         }
@@ -266,8 +315,8 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 unsent.try_send(io)?;
-                io.try_bytes(Half::Write, buf.len(), |mut socket| {
-                    io::Write::write(&mut socket, buf)
+                io.try_bytes(Half::Write, buf.len(), |socket| {
+                    socket.try_io(|| SockRef::from(socket).send_with_flags(buf, SEND))
                 })
             }
             Source::Ring(stream) => stream.try_write(buf),
@@ -281,6 +330,16 @@ fn uninit(buf: &mut [u8]) -> &mut [MaybeUninit<u8>] {
     let (start, bytes) = (buf.as_mut_ptr(), buf.len());
     // SAFETY: [net.received] the layout is the same, and nothing here writes an uninitialised byte.
     unsafe { std::slice::from_raw_parts_mut(start.cast(), bytes) }
+}
+
+#[cfg(unix)]
+fn raw(socket: &mio::net::TcpStream) -> std::os::fd::RawFd {
+    std::os::fd::AsRawFd::as_raw_fd(socket)
+}
+
+#[cfg(windows)]
+fn raw(socket: &mio::net::TcpStream) -> std::os::windows::io::RawSocket {
+    std::os::windows::io::AsRawSocket::as_raw_socket(socket)
 }
 
 /// Whether a connect has ended, and how.

@@ -5,6 +5,7 @@ use super::stream_core::Mode;
 use super::tcp_listener::TcpListener;
 use super::tcp_stream::TcpStream;
 use crate::error::while_doing;
+use mainspring_core::sync::Mutex;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
@@ -25,7 +26,8 @@ use std::net::SocketAddr;
 /// ```
 #[derive(Debug)]
 pub struct TcpSocket {
-    socket: Socket,
+    /// `None` once a stream has it.
+    socket: Mutex<Option<Socket>>,
 }
 
 /// A pair of methods for one option.
@@ -41,7 +43,7 @@ macro_rules! option {
         ///
         /// What the system says.
         pub fn $read(&self) -> io::Result<$t> {
-            self.socket.$inner()
+            self.with(|socket| socket.$inner())
         }
 
         $(#[$to])*
@@ -50,7 +52,7 @@ macro_rules! option {
         ///
         /// What the system says.
         pub fn $set(&self, value: $t) -> io::Result<()> {
-            self.socket.$inner_set(value)
+            self.with(|socket| socket.$inner_set(value))
         }
     };
 }
@@ -83,7 +85,9 @@ impl TcpSocket {
         // Not inherited by children, on every system.
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket })
+        Ok(Self {
+            socket: Mutex::new(Some(socket)),
+        })
     }
 
     option! {
@@ -113,7 +117,7 @@ impl TcpSocket {
     ///
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        inet(self.socket.local_addr())
+        inet(self.with(Socket::local_addr))
     }
 
     /// Binds to `address`.
@@ -127,7 +131,7 @@ impl TcpSocket {
     }
 
     pub(super) fn bind_to(&self, address: SocketAddr) -> io::Result<()> {
-        self.socket.bind(&address.into())
+        self.with(|socket| socket.bind(&address.into()))
     }
 
     /// Listens, with room for `backlog` connections that nobody has accepted yet.
@@ -136,12 +140,15 @@ impl TcpSocket {
     ///
     /// What the system says to that, or the reactor to the registration.
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
-        self.socket
-            .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
-        TcpListener::new(self.socket, Mode::NonBlocking)
+        let socket = self.take()?;
+        socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        TcpListener::new(socket, Mode::NonBlocking)
     }
 
-    /// Connects to `address`.
+    /// Connects to `address`. The stream then has the socket: whatever is called here afterwards
+    /// says [`NotConnected`](io::ErrorKind::NotConnected).
+    ///
+    /// While it waits the socket has a second descriptor.
     ///
     /// # Cancel safety
     ///
@@ -153,19 +160,57 @@ impl TcpSocket {
     /// What the system says, with the address. Another attempt needs another socket then.
     pub async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let attempt = async {
-            // An earlier call, dropped since, may have left it in the other mode.
-            self.socket.set_nonblocking(true)?;
-            match self.socket.connect(&address.into()) {
-                Err(error) if !is_under_way(&error) => return Err(error),
-                _ => {}
-            }
-            // This one stays: it has to be there for another call.
-            TcpStream::finish_connect(self.socket.try_clone()?).await
+            let second = self.with(|socket| {
+                begin(socket, address)?;
+                socket.try_clone()
+            })?;
+            let stream = TcpStream::finish_connect(second).await?;
+            drop(self.take());
+            Ok(stream)
         };
         attempt
             .await
             .map_err(|error| while_doing(format_args!("connect to {address}"), error))
     }
+
+    /// As `connect`; the socket is the attempt's.
+    pub(super) async fn connect_and_leave(self, address: SocketAddr) -> io::Result<TcpStream> {
+        let attempt = async {
+            let socket = self.take()?;
+            begin(&socket, address)?;
+            TcpStream::finish_connect(socket).await
+        };
+        attempt
+            .await
+            .map_err(|error| while_doing(format_args!("connect to {address}"), error))
+    }
+
+    fn with<R>(&self, call: impl FnOnce(&Socket) -> io::Result<R>) -> io::Result<R> {
+        match &*self.socket.lock() {
+            Some(socket) => call(socket),
+            None => Err(left()),
+        }
+    }
+
+    fn take(&self) -> io::Result<Socket> {
+        self.socket.lock().take().ok_or_else(left)
+    }
+}
+
+/// Begins to connect, or finds that an earlier call has.
+fn begin(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+    match socket.connect(&address.into()) {
+        Err(error) if !is_under_way(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What a socket says that a stream has.
+fn left() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::NotConnected,
+        "the socket has connected, and its stream has it",
+    )
 }
 
 #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]

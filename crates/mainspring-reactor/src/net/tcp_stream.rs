@@ -26,7 +26,10 @@ use std::time::Duration;
 /// gives them to two.
 ///
 /// Dropping it closes the connection; [`shutdown`](Self::shutdown) first tells the other side that
-/// all was sent.
+/// all was sent. On the ring the other side learns of a drop when the runtime next turns:
+/// [`close`](Self::close) waits for that. If bytes of a dropped
+/// [`write_owned`](Self::write_owned) have not been sent by then, the connection is reset: cut off is
+/// no clean end.
 ///
 /// # Trade-offs
 ///
@@ -104,7 +107,9 @@ impl TcpStream {
 
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
         // The socket is the attempt's: dropping it closes.
-        TcpSocket::for_address(address)?.connect(address).await
+        TcpSocket::for_address(address)?
+            .connect_and_leave(address)
+            .await
     }
 
     /// Waits for the end of a connect that has begun.
@@ -146,10 +151,13 @@ impl TcpStream {
     ///
     /// What the system says.
     pub async fn into_std(self) -> io::Result<IntoStd> {
-        let (socket, unread) = self.core.into_parts().await?;
+        let parts = self.core.into_parts().await?;
+        let stream = net::TcpStream::from(parts.socket);
+        stream.set_nonblocking(false)?;
         Ok(IntoStd {
-            stream: socket.into(),
-            unread,
+            stream,
+            unread: parts.unread,
+            error: parts.failed,
         })
     }
 
@@ -162,7 +170,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// That of a [`write_owned`](Self::write_owned) whose future was dropped. It is closed all the
+    /// same.
     pub async fn close(self) -> io::Result<()> {
         self.core.into_parts().await.map(drop)
     }

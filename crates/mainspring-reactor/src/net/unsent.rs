@@ -5,20 +5,35 @@
 //!
 //! # Invariants
 //!
+//! - **unsent.fd** — the descriptor that a rest belongs to outlives it.
 //! - **unsent.first** — nothing is written before what was handed over by value earlier.
+//! - **unsent.cut** — bytes that were handed over and are thrown away with the stream are no clean
+//!   end: the other side gets a reset.
 //! - **unsent.told** — its error is told once, to whoever comes next in that direction.
 
 use crate::backend::poll::{Half, Io};
 use crate::buf::IoBuf;
 use mainspring_core::sync::Mutex;
 use mainspring_core::wait::WaitKind;
+use socket2::SockRef;
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
 use std::slice;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-/// The rest of one buffer, or nothing.
-pub(super) struct Unsent(Mutex<Option<Rest>>);
+/// The rests of buffers, in order.
+pub(super) struct Unsent {
+    rests: Mutex<VecDeque<Rest>>,
+    number: Number,
+}
+
+/// How the system calls the socket.
+#[cfg(unix)]
+type Number = std::os::fd::RawFd;
+#[cfg(windows)]
+type Number = std::os::windows::io::RawSocket;
 
 struct Rest {
     buf: Box<dyn Bytes>,
@@ -43,54 +58,81 @@ pub(super) fn bytes_of<B: IoBuf>(buf: &B) -> &[u8] {
 }
 
 impl Unsent {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(None))
+    /// Of the socket with this number, which outlives it.
+    pub(super) fn new(number: Number) -> Self {
+        Self {
+            rests: Mutex::new(VecDeque::new()),
+            number,
+        }
     }
 
-    /// Keeps the rest of a buffer. There is none: whoever wrote it has waited for the one before.
+    /// Keeps the rest of a buffer.
     pub(super) fn keep<B: IoBuf>(&self, buf: B, sent: usize) {
         let rest = Rest {
             buf: Box::new(buf),
             sent,
         };
-        let before = self.0.lock().replace(rest);
-        debug_assert!(before.is_none(), "unsent.first: two rests");
-        drop(before);
+        self.rests.lock().push_back(rest);
     }
 
-    /// Sends the rest, and waits until that is done.
+    /// Sends the rests, and waits until that is done.
     pub(super) fn poll(
         &self,
         cx: &mut Context<'_>,
         io: &Io<mio::net::TcpStream>,
     ) -> Poll<io::Result<()>> {
-        let Some(mut rest) = self.0.lock().take() else {
-            return Poll::Ready(Ok(()));
-        };
-        let result = io.poll_io(cx, Half::Write, WaitKind::Write, |socket| rest.send(socket));
-        if result.is_pending() {
-            *self.0.lock() = Some(rest);
+        loop {
+            let rest = self.rests.lock().pop_front();
+            let Some(mut rest) = rest else {
+                return Poll::Ready(Ok(()));
+            };
+            let result = io.poll_io(cx, Half::Write, WaitKind::Write, |socket| rest.send(socket));
+            match result {
+                Poll::Ready(Ok(())) => {}
+                // CLAIM: [unsent.told] on an error the rest goes.
+                Poll::Ready(error) => return Poll::Ready(error),
+                Poll::Pending => {
+                    self.rests.lock().push_front(rest);
+                    return Poll::Pending;
+                }
+            }
         }
-        // CLAIM: [unsent.told] on an error the rest goes.
-        result
     }
 
     /// Sends what there is room for. `WouldBlock` if that is not all.
     pub(super) fn try_send(&self, io: &Io<mio::net::TcpStream>) -> io::Result<()> {
-        let Some(mut rest) = self.0.lock().take() else {
-            return Ok(());
-        };
-        let result = io.try_io(Half::Write, |socket| rest.send(socket));
-        if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-            *self.0.lock() = Some(rest);
+        loop {
+            let rest = self.rests.lock().pop_front();
+            let Some(mut rest) = rest else { return Ok(()) };
+            if let Err(error) = io.try_io(Half::Write, |socket| rest.send(socket)) {
+                if error.kind() == io::ErrorKind::WouldBlock {
+                    self.rests.lock().push_front(rest);
+                }
+                return Err(error);
+            }
         }
-        result
     }
+}
 
-    /// Sends what there is room for, for nobody to be told.
-    pub(super) fn send_now(&self, io: &Io<mio::net::TcpStream>) {
-        let _ = self.try_send(io);
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        if !self.rests.lock().is_empty() {
+            // CLAIM: [unsent.cut] if the system refuses, there is nothing better to do.
+            let _ = SockRef::from(&borrow(self.number)).set_linger(Some(Duration::ZERO));
+        }
     }
+}
+
+#[cfg(unix)]
+fn borrow<'s>(number: Number) -> std::os::fd::BorrowedFd<'s> {
+    // SAFETY: [unsent.fd] it is open as long as there are rests.
+    unsafe { std::os::fd::BorrowedFd::borrow_raw(number) }
+}
+
+#[cfg(windows)]
+fn borrow<'s>(number: Number) -> std::os::windows::io::BorrowedSocket<'s> {
+    // SAFETY: [unsent.fd] it is open as long as there are rests.
+    unsafe { std::os::windows::io::BorrowedSocket::borrow_raw(number) }
 }
 
 impl Rest {

@@ -24,6 +24,7 @@ mod idle;
 #[cfg(target_os = "linux")]
 mod many;
 mod owned;
+mod parity;
 #[cfg(target_os = "linux")]
 mod quarantine;
 mod short;

@@ -166,7 +166,7 @@ fn owned_write_is_whole_with_a_slow_reader<D: Drive>() {
     });
 }
 
-// WITNESS: unsent.first, write-half.whole, ring-owned.home
+// WITNESS: unsent.first, unsent.fd, write-half.whole, write-half.queued, ring-owned.home
 #[test]
 fn dropped_owned_write_is_whole_and_before_what_comes_later() {
     fn check<D: Drive>() {
@@ -179,9 +179,9 @@ fn dropped_owned_write_is_whole_and_before_what_comes_later() {
                 assert!(poll_once(write.as_mut()).await.is_pending());
                 turns().await;
             }
-            // One whose turn has not come sends nothing when it is dropped.
-            {
-                let mut write = pin!(client.write_owned(b"nothing".to_vec()));
+            // Those whose turn has not come follow in order, when they are dropped.
+            for waits in [&b"one"[..], b"two"] {
+                let mut write = pin!(client.write_owned(waits.to_vec()));
                 assert!(poll_once(write.as_mut()).await.is_pending());
             }
             let (written, found) = join(
@@ -196,7 +196,7 @@ fn dropped_owned_write_is_whole_and_before_what_comes_later() {
             .await;
             written.unwrap();
             let mut expected = long();
-            expected.extend(b"laterlast");
+            expected.extend(b"onetwolaterlast");
             assert_eq!(found.len(), expected.len());
             assert!(found == expected);
         });

@@ -7,6 +7,9 @@
 //!   in the operation's number; it is taken back with the operation's last completion, and until
 //!   then the owner, its descriptor and its memory stay. So no descriptor's number and no address
 //!   is used again under an operation.
+//! - **cell.batch** — where several threads take completions, one that is not its operation's last
+//!   carries a reference of its own from the moment it is copied out: somebody else may deliver the
+//!   last one first.
 //! - **cell.kind** — the low bits of the number say of which type the owner is.
 //!
 //! # Edges
@@ -93,6 +96,17 @@ pub(crate) unsafe fn take_back<T: Owner>(number: u64) -> Arc<T> {
     fence(Acquire);
     // SAFETY: [cell.lent] the caller's.
     unsafe { Arc::from_raw((number & !KIND) as *const T) }
+}
+
+/// Keeps the owner of an operation that goes on, for whoever delivers this completion of it.
+///
+/// # Safety
+///
+/// `number` comes from `lend` for a `T`, and its reference has not been taken back ([cell.lent]).
+/// Balanced by one `take_back`.
+pub(crate) unsafe fn keep<T: Owner>(number: u64) {
+    // SAFETY: [cell.batch, cell.lent] the caller's: the count is not zero.
+    unsafe { Arc::increment_strong_count((number & !KIND) as *const T) };
 }
 
 /// The owner of an operation that goes on.

@@ -58,6 +58,8 @@ pub(crate) struct Hub {
     is_closed: AtomicBool,
     /// Operations that the kernel, the backlog or `remote` holds.
     in_flight: AtomicUsize,
+    /// Operations that were asked to stop since the last turn.
+    stops: AtomicUsize,
     sockets: AtomicUsize,
 }
 
@@ -82,6 +84,7 @@ impl Hub {
             remote: Remote::new(),
             is_closed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
+            stops: AtomicUsize::new(0),
             sockets: AtomicUsize::new(0),
         };
         hub.listen_for_kicks();
@@ -142,6 +145,7 @@ impl Hub {
             .build()
             .flags(Flags::SKIP_SUCCESS)
             .user_data(Kind::Nothing as u64);
+        self.stops.fetch_add(1, Relaxed);
         // SAFETY: [uring.memory] it points to nothing: the number is compared, not followed.
         // A closed hub has cancelled everything.
         let _ = unsafe { self.hand_in(entry) };
@@ -189,9 +193,17 @@ impl Hub {
     pub(crate) fn park(&self, until: Until, into: &mut Vec<Completed>) -> io::Result<()> {
         self.ring.provide();
         self.take_remote();
+        let stops = self.stops.swap(0, Relaxed) > 0;
         let result = if until == Until::Now {
             self.notify.wake_up();
-            self.ring.look()
+            let result = self.ring.look();
+            if stops {
+                // What a cancellation ends is posted by the entry after it: a turn that looks sees
+                // dropped sockets off.
+                result.and_then(|()| self.ring.look())
+            } else {
+                result
+            }
         } else {
             match self.notify.fall_asleep() {
                 OnSleep::Look => self.ring.look(),
@@ -329,7 +341,9 @@ impl Hub {
         let mut completed = Vec::new();
         while self.in_flight.load(Relaxed) > 0 {
             let left = end.since(time::now());
-            if left.is_zero() || self.ring.wait(Some(left)).is_err() {
+            // In slices: of a shared ring somebody else may take the last completion.
+            let slice = left.min(Duration::from_millis(5));
+            if left.is_zero() || self.ring.wait(Some(slice)).is_err() {
                 return;
             }
             completed.clear();

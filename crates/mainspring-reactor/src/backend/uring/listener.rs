@@ -8,6 +8,7 @@
 //!   is bounded by what was under way by then.
 //! - **ring-listener.begun** — as `ring-stream.begun`, under the lock of the listener's state.
 
+use super::Profile;
 use super::cell::{self, Kind};
 use super::hub::{Gone, Hub};
 use super::ring::Completed;
@@ -167,13 +168,43 @@ impl Drop for Listener {
     }
 }
 
+/// Of a ring that several threads serve: keeps the listener for a completion that is not the last of
+/// its accept, from when it is copied out until it has been [delivered](complete).
+pub(super) fn keep(completed: &Completed) {
+    if is_kept(completed) {
+        // SAFETY: [cell.lent, cell.kind] the last completion has not been copied out, and so its
+        // reference has not been taken back.
+        unsafe { cell::keep::<Shared>(completed.data) };
+    }
+}
+
+fn is_kept(completed: &Completed) -> bool {
+    cell::kind(completed.data) == Kind::Accept && cqueue::more(completed.flags)
+}
+
+/// Takes back what [`keep`] has kept.
+///
+/// # Safety
+///
+/// The completion went through `keep`, and this is done once.
+unsafe fn let_go(completed: &Completed) -> Option<Arc<Shared>> {
+    // SAFETY: [cell.batch] the caller's.
+    is_kept(completed).then(|| unsafe { cell::take_back(completed.data) })
+}
+
 /// An accept has something from the kernel. Returns how many were woken for it.
 ///
 /// # Safety
 ///
-/// The number is a listener's, and its reference is still lent ([cell.lent]).
+/// The number is a listener's, and its reference is still lent ([cell.lent]); of a ring that several
+/// threads serve, the completion went through [`keep`].
 pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Panics) -> usize {
-    // SAFETY: [cell.lent] the caller's.
+    let kept = match hub.profile() {
+        Profile::Owned => None,
+        // SAFETY: [cell.batch] the caller's.
+        Profile::Shared => unsafe { let_go(&completed) },
+    };
+    // SAFETY: [cell.lent, cell.batch] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
     let is_last = !cqueue::more(completed.flags);
     let mut state = shared.state.lock();
@@ -215,6 +246,7 @@ pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Pani
         let shared = unsafe { cell::take_back::<Shared>(completed.data) };
         panics.catch(|| drop(shared));
     }
+    panics.catch(|| drop(kept));
     woken
 }
 

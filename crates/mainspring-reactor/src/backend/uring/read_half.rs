@@ -158,6 +158,11 @@ impl ReadHalf {
         self.first.is_some() || !matches!(self.end, End::NotYet)
     }
 
+    /// What has arrived, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.first.iter().chain(&self.more)
+    }
+
     /// The first piece.
     pub(crate) fn first_mut(&mut self) -> Option<&mut Piece> {
         self.first.as_mut()
@@ -310,12 +315,10 @@ impl ReadHalf {
         }
     }
 
-    fn adopt(&mut self, mut storage: Box<dyn Storage>, result: Result<usize, i32>) {
+    fn adopt(&mut self, storage: Box<dyn Storage>, result: Result<usize, i32>) {
         match result {
             // Kept, although empty: a user's value is not dropped under a lock.
             Ok(count) => {
-                // SAFETY: [read-half.order] the kernel says that it has written as many.
-                unsafe { storage.filled(count) };
                 if count == 0 {
                     self.end = End::Ended;
                 }

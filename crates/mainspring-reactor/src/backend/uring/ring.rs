@@ -18,6 +18,7 @@
 //! Submitting at each push: a system call an operation. Dropping what has no room with an error:
 //! the caller could do nothing but try again.
 
+use super::listener;
 use super::probe::{self, Profile};
 use super::provided::Provider;
 use crate::backend::RingRefusal;
@@ -242,12 +243,17 @@ impl Ring {
     }
 
     fn reap_holding(&self, baton: &Baton, limit: usize, into: &mut Vec<Completed>) {
+        let before = into.len();
         let queue = self.completion(baton);
         into.extend(queue.take(limit).map(|entry| Completed {
             data: entry.user_data(),
             result: entry.result(),
             flags: entry.flags(),
         }));
+        if self.profile == Profile::Shared {
+            // CLAIM: [cell.batch] under the baton: what comes later has not been copied out.
+            into[before..].iter().for_each(listener::keep);
+        }
     }
 
     /// Gives the kernel the buffers that have come back.

@@ -11,6 +11,8 @@
 //!   moment the hub has taken it until its last completion, both under the direction's lock.
 //! - **ring-stream.closing** — a stream that is dropped has its operations stopped; the descriptor
 //!   closes with the last of them.
+//! - **ring-stream.cut** — bytes that were handed over and are thrown away with the stream are no
+//!   clean end: the other side gets a reset.
 //! - **ring-stream.gone** — without its reactor a stream reads what has arrived, and what the
 //!   system has; then it says so.
 //!
@@ -40,9 +42,10 @@ use mainspring_core::sync::MutexGuard;
 use socket2::Socket;
 use std::fmt;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 mod owned;
 mod read;
@@ -52,10 +55,24 @@ pub(crate) use self::owned::{ReadOwnedState, WriteOwnedState};
 
 /// What the operations of a stream refer to.
 pub(crate) struct Shared {
-    socket: Socket,
+    /// `None` only after it was taken out.
+    socket: Option<Socket>,
     hub: Arc<Hub>,
     read: Side<ReadHalf>,
     write: Side<WriteHalf>,
+}
+
+impl Shared {
+    fn socket(&self) -> &Socket {
+        // PANIC: it is taken by who alone refers to the stream, and drops it.
+        self.socket
+            .as_ref()
+            .expect("the socket leaves with the stream")
+    }
+
+    fn fd(&self) -> RawFd {
+        self.socket().as_raw_fd()
+    }
 }
 
 /// A connected socket, or one that is about to be.
@@ -73,7 +90,7 @@ impl Stream {
         hub.enrol();
         Ok(Self {
             shared: Arc::new(Shared {
-                socket,
+                socket: Some(socket),
                 hub,
                 read: Side::new(ReadHalf::new()),
                 write: Side::new(WriteHalf::new()),
@@ -82,11 +99,16 @@ impl Stream {
     }
 
     pub(crate) fn socket(&self) -> &Socket {
-        &self.shared.socket
+        self.shared.socket()
+    }
+
+    /// Takes the socket out, if the kernel and whoever serves the ring have let go of it.
+    pub(crate) fn take_socket(&mut self) -> Option<Socket> {
+        Arc::get_mut(&mut self.shared)?.socket.take()
     }
 
     fn fd(&self) -> Fd {
-        Fd(self.shared.socket.as_raw_fd())
+        Fd(self.shared.fd())
     }
 
     fn read(&self) -> MutexGuard<'_, ReadHalf> {
@@ -115,13 +137,21 @@ impl Stream {
 
     /// Has the operations of a direction stopped.
     fn stop(&self, half: Half) {
-        let (asks, kind) = match half {
-            Half::Read => (self.read().stop(), Kind::Read),
-            Half::Write => (self.write().stop(), Kind::Write),
+        let asks = match half {
+            Half::Read => self.read().stop(),
+            Half::Write => self.write().stop(),
         };
         if asks {
-            self.shared.hub.cancel(cell::name(&self.shared, kind));
+            self.cancel(half);
         }
+    }
+
+    fn cancel(&self, half: Half) {
+        let kind = match half {
+            Half::Read => Kind::Read,
+            Half::Write => Kind::Write,
+        };
+        self.shared.hub.cancel(cell::name(&self.shared, kind));
     }
 }
 
@@ -129,7 +159,18 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // CLAIM: [ring-stream.closing]
         self.stop(Half::Read);
-        self.stop(Half::Write);
+        let mut half = self.write();
+        let is_cut_off = half.is_sending();
+        let (asks, unsent) = half.close();
+        drop(half);
+        if is_cut_off {
+            // CLAIM: [ring-stream.cut] if the system refuses, there is nothing better to do.
+            let _ = self.socket().set_linger(Some(Duration::ZERO));
+        }
+        if asks {
+            self.cancel(Half::Write);
+        }
+        drop(unsent);
         self.shared.hub.leave();
     }
 }
@@ -175,7 +216,7 @@ pub(super) unsafe fn complete_read(
         hub.pool().grow();
     }
     if owes.is_refused {
-        wait_again(&shared.socket);
+        wait_again(shared.socket());
     }
     if owes.stops {
         hub.cancel(completed.data);
@@ -201,38 +242,45 @@ pub(super) unsafe fn complete_write(
 ) -> Option<Waker> {
     // SAFETY: [cell.lent] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
+    let mut done = completed;
+    let mut garbage = Vec::new();
+    let (mut wakes, mut shuts_down) = (false, false);
     let mut half = shared.write.lock();
-    let mut owes = half.completed(completed);
-    if owes.is_refused {
-        wait_again(&shared.socket);
-    }
-    if let Some(rest) = owes.rest {
-        let entry = send(Fd(shared.socket.as_raw_fd()), rest);
+    let is_last = loop {
+        let owes = half.completed(done);
+        garbage.extend(owes.garbage);
+        wakes |= owes.wakes;
+        shuts_down |= owes.shuts_down;
+        if owes.is_refused {
+            wait_again(shared.socket());
+        }
+        let Some(rest) = owes.rest else { break true };
+        let entry = send(Fd(shared.fd()), rest);
         // SAFETY: [uring.memory, write-half.kept] the memory is kept until the send has ended; the
         // number's reference has not been taken back and goes on with the rest.
         if unsafe { hub.begin(entry.user_data(completed.data)) }.is_ok() {
-            // Counted once more by that.
-            hub.ended();
-            return None;
+            break false;
         }
+        // The reactor has gone: neither this nor what waits behind it will be sent.
         half.stop();
-        owes = half.completed(Completed {
-            result: -libc::ECANCELED,
-            ..completed
-        });
-    }
+        done.result = -libc::ECANCELED;
+    };
     drop(half);
-    if owes.shuts_down {
+    if shuts_down {
         // Nobody is there to be told; the reader will see how the connection is.
-        let _ = shared.socket.shutdown(std::net::Shutdown::Write);
+        let _ = shared.socket().shutdown(std::net::Shutdown::Write);
     }
-    let waker = owes.wakes.then(|| shared.write.take_waiter()).flatten();
-    let garbage = owes.garbage.take();
-    panics.catch(|| drop(garbage));
+    let waker = wakes.then(|| shared.write.take_waiter()).flatten();
+    for buf in garbage {
+        panics.catch(|| drop(buf));
+    }
+    // If another was begun, it has been counted once more by that.
     hub.ended();
-    // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
-    let shared = unsafe { cell::take_back::<Shared>(completed.data) };
-    panics.catch(|| drop(shared));
+    if is_last {
+        // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
+        let shared = unsafe { cell::take_back::<Shared>(completed.data) };
+        panics.catch(|| drop(shared));
+    }
     waker
 }
 
@@ -243,9 +291,12 @@ pub(super) fn wait_again(socket: &Socket) {
     let _ = socket.set_nonblocking(false);
 }
 
-/// A send of all of it.
+/// What the system moves in one operation at most.
+const OPERATION_BYTES_MAX: usize = 0x7fff_f000;
+
+/// A send of it, or of as much as one operation moves: the rest follows.
 fn send(fd: Fd, span: Span) -> Entry {
-    let bytes = u32::try_from(span.bytes).unwrap_or(u32::MAX);
+    let bytes = span.bytes.min(OPERATION_BYTES_MAX) as u32;
     opcode::Send::new(fd, span.start, bytes)
         .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
         .build()

@@ -11,11 +11,14 @@
 //!   error; what a short count leaves is sent before anything else.
 //! - **write-half.kept** — the buffer of a send whose future was dropped is kept until the send has
 //!   ended.
+//! - **write-half.queued** — sends whose futures were dropped before their turn follow in order, and
+//!   before anything that is written later: while some wait, one is in flight.
 //! - **write-half.told** — the error of a send that nobody waits for is told once, to whoever
 //!   writes, flushes or shuts down next.
 
 use super::ring::Completed;
 use std::any::Any;
+use std::collections::VecDeque;
 
 /// Memory that a send reads out of.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,12 @@ pub(crate) struct OnSent {
     pub(crate) is_refused: bool,
 }
 
+/// A send whose turn has not come.
+struct Queued {
+    span: Span,
+    buf: Box<dyn Any + Send>,
+}
+
 /// What is in flight.
 enum Op {
     None,
@@ -78,6 +87,8 @@ pub(crate) struct WriteHalf {
     done: Option<Result<usize, i32>>,
     /// The buffer of a send whose future was dropped.
     kept: Option<Box<dyn Any + Send>>,
+    /// Sends that nobody waits for, in front of whom something is in flight.
+    queue: VecDeque<Queued>,
     failed: Option<i32>,
     /// End the direction when the send has ended.
     shuts_down: bool,
@@ -90,6 +101,7 @@ impl WriteHalf {
             is_stopping: false,
             done: None,
             kept: None,
+            queue: VecDeque::new(),
             failed: None,
             shuts_down: false,
         }
@@ -113,7 +125,28 @@ impl WriteHalf {
 
     /// Whether bytes are on their way.
     pub(crate) fn is_sending(&self) -> bool {
-        matches!(self.op, Op::Send { .. })
+        matches!(self.op, Op::Send { .. }) || !self.queue.is_empty()
+    }
+
+    /// A send whose future was dropped waits for what is in flight.
+    pub(crate) fn enqueue(&mut self, span: Span, buf: Box<dyn Any + Send>) {
+        debug_assert!(
+            self.is_in_flight(),
+            "write-half.queued: nobody would begin it"
+        );
+        self.queue.push_back(Queued { span, buf });
+    }
+
+    /// The stream goes: nothing more is begun. Returns whether the kernel has to be asked to stop
+    /// what is in flight, and what has to be dropped outside the lock.
+    pub(crate) fn close(&mut self) -> (bool, Vec<Box<dyn Any + Send>>) {
+        let unsent = self.queue.drain(..).map(|queued| queued.buf).collect();
+        (self.stop(), unsent)
+    }
+
+    /// A send could not be begun, for a reason that whoever comes next is told.
+    pub(crate) fn fail(&mut self, code: i32) {
+        self.failed.get_or_insert(code);
     }
 
     /// A poll begins.
@@ -177,6 +210,14 @@ impl WriteHalf {
         }
         self.op = Op::None;
         self.is_stopping = false;
+        if let Some(Queued { span, buf }) = self.queue.pop_front() {
+            // CLAIM: [write-half.queued]
+            self.begin_send(span);
+            let unneeded = self.detach(buf);
+            debug_assert!(unneeded.is_none(), "write-half.kept: it has begun");
+            owes.rest = Some(span);
+            owes.is_last = false;
+        }
         owes
     }
 
@@ -199,7 +240,7 @@ impl WriteHalf {
             self.done = Some(result);
             self.failed = error.filter(|_| sent > 0).or(self.failed);
         }
-        owes.shuts_down = std::mem::take(&mut self.shuts_down);
+        owes.shuts_down = self.queue.is_empty() && std::mem::take(&mut self.shuts_down);
     }
 
     /// By the future of a send: how that ended, if it has.

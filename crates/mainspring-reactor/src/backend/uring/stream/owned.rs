@@ -6,10 +6,12 @@
 //!   that was dropped, in the socket: it is never freed, and its bytes never move.
 
 use super::read::{Copy, Look, Taker};
-use super::{Gone, Kind, OnWrite, Source, Span, Stream, gone, opcode, send, would_block};
+use super::write::FLAGS;
+use super::{Gone, Kind, OnWrite, Source, Span, Stream, call, gone, opcode, send, would_block};
 use crate::buf::{Adopted, IoBuf, IoBufMut};
 use mainspring_core::budget;
 use mainspring_core::wait::{self, WaitKind};
+use std::any::Any;
 use std::io;
 use std::mem::MaybeUninit;
 use std::slice;
@@ -28,9 +30,11 @@ pub(crate) enum ReadOwnedState {
 /// How far a write out of a caller's buffer has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WriteOwnedState {
-    /// Nothing of its own is in flight.
+    /// It has not been polled.
     #[default]
     Idle,
+    /// It waits for its turn.
+    Waiting,
     /// Its send is.
     Sending,
 }
@@ -154,6 +158,9 @@ impl Stream {
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
+        if *state == WriteOwnedState::Idle {
+            *state = WriteOwnedState::Waiting;
+        }
         let unit = ready!(budget::poll_proceed(cx));
         let mut is_registered = false;
         loop {
@@ -177,7 +184,9 @@ impl Stream {
                         };
                         // SAFETY: [ring-owned.home, uring.memory] as for a read.
                         if unsafe { self.begin(send(self.fd(), span), Kind::Write) }.is_err() {
-                            return Poll::Ready(Err(gone()));
+                            drop(half);
+                            *state = WriteOwnedState::Idle;
+                            return Poll::Ready(self.send_without_ring(buf));
                         }
                         half.begin_send(span);
                         *state = WriteOwnedState::Sending;
@@ -195,6 +204,17 @@ impl Stream {
         }
     }
 
+    /// The reactor has gone: what the system has room for is written all the same.
+    fn send_without_ring<B: IoBuf>(&self, buf: &B) -> io::Result<usize> {
+        // SAFETY: [buf.stable] the bytes are initialised, and borrowed with the buffer.
+        let bytes = unsafe { slice::from_raw_parts(buf.as_ptr(), buf.len()) };
+        // CLAIM: [ring-stream.gone]
+        match call(|| self.socket().send_with_flags(bytes, FLAGS)) {
+            Err(error) if would_block(&error) => Err(gone()),
+            result => result,
+        }
+    }
+
     /// What an error of a send means.
     pub(super) fn sent_error(&self, code: i32) -> io::Error {
         if code == libc::ECANCELED && self.shared.hub.is_closed() {
@@ -203,13 +223,39 @@ impl Stream {
         io::Error::from_raw_os_error(code)
     }
 
-    /// The future of a write is dropped: its send runs to its end.
+    /// The future of a write is dropped: polled once, its send runs to its end.
     pub(crate) fn leave_write<B: IoBuf>(&self, state: WriteOwnedState, buf: B) {
-        if state == WriteOwnedState::Sending {
-            // CLAIM: [ring-owned.home] allocated before the lock is taken, dropped after it.
-            let buf = Box::new(buf);
-            let unneeded = self.write().detach(buf);
-            drop(unneeded);
+        if state == WriteOwnedState::Idle {
+            return;
         }
+        let span = Span {
+            start: buf.as_ptr(),
+            bytes: buf.len(),
+        };
+        // CLAIM: [ring-owned.home] allocated before the lock is taken, dropped after it.
+        let buf = Box::new(buf);
+        let mut half = self.write();
+        let unneeded = match state {
+            WriteOwnedState::Waiting if half.is_in_flight() => {
+                half.enqueue(span, buf);
+                None
+            }
+            WriteOwnedState::Waiting => {
+                // SAFETY: [ring-owned.home, uring.memory] the half keeps the buffer from here on.
+                match unsafe { self.begin(send(self.fd(), span), Kind::Write) } {
+                    Ok(()) => {
+                        half.begin_send(span);
+                        half.detach(buf)
+                    }
+                    Err(Gone) => {
+                        half.fail(libc::ECANCELED);
+                        Some(buf as Box<dyn Any + Send>)
+                    }
+                }
+            }
+            _ => half.detach(buf),
+        };
+        drop(half);
+        drop(unneeded);
     }
 }

@@ -1,8 +1,8 @@
 //! The calls in the direction of reading.
 
 use super::{
-    BUFFER_BYTES, Body, Kind, Lent, OnRead, Piece, Profile, ReadHalf, Shared, Source, Stream, call,
-    discard, gone, opcode, provided, would_block,
+    Arc, BUFFER_BYTES, Body, Kind, Lent, OnRead, OnWrite, Piece, Profile, ReadHalf, Shared, Source,
+    Stream, call, discard, gone, opcode, provided, would_block,
 };
 use crate::backend::poll::Half;
 use crate::buf::PooledBuf;
@@ -11,15 +11,18 @@ use mainspring_core::sync::MutexGuard;
 use mainspring_core::wait::{self, WaitKind};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::slice;
 use std::task::{Context, Poll, ready};
+
+/// How a peek asks the system.
+const PEEK: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_PEEK;
 
 /// What a read does with what it finds.
 pub(super) trait Taker {
     type Output;
     /// Something has arrived: the first piece of the half has it, and is not empty. Returns a piece
     /// that has been read to its end.
-    fn take(&mut self, shared: &Shared, half: &mut ReadHalf) -> (Self::Output, Option<Piece>);
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (Self::Output, Option<Piece>);
     /// The other side writes no more.
     fn end(&mut self) -> Self::Output;
     /// Receives by a system call that does not wait: nothing is in flight, nothing has arrived.
@@ -41,29 +44,31 @@ impl Piece {
             // SAFETY: [provided.once] the piece is the place where the number is, and the kernel
             // has written as many bytes.
             Body::Provided(buffer) => unsafe { shared.hub.pool().bytes(*buffer, self.end) },
-            Body::Owned(storage) => storage.received(),
+            // SAFETY: [read-half.order] the kernel has written as many bytes.
+            Body::Owned(storage) => unsafe { storage.received(self.end) },
         };
-        &bytes[self.start..self.end]
+        &bytes[self.start..]
     }
 }
 
 /// Copies as much as there is room for, and says how much that was.
 fn copy(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let count = from.len().min(to.len());
-    for (to, from) in to.iter_mut().zip(&from[..count]) {
-        to.write(*from);
-    }
+    let start = from.as_ptr().cast::<MaybeUninit<u8>>();
+    // SAFETY: [ring-stream.owns] initialised bytes are bytes that may not be, and are only read.
+    let from = unsafe { slice::from_raw_parts(start, count) };
+    to[..count].copy_from_slice(from);
     count
 }
 
 impl Taker for Copy<'_> {
     type Output = usize;
 
-    fn take(&mut self, shared: &Shared, half: &mut ReadHalf) -> (usize, Option<Piece>) {
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (usize, Option<Piece>) {
         let Some(piece) = half.first_mut() else {
             return (0, None);
         };
-        let count = copy(piece.bytes(shared), self.0);
+        let count = copy(piece.bytes(&stream.shared), self.0);
         piece.start += count;
         let is_read = piece.start == piece.end;
         (count, is_read.then(|| half.pop()).flatten())
@@ -81,11 +86,18 @@ impl Taker for Copy<'_> {
 impl Taker for Peek<'_> {
     type Output = usize;
 
-    fn take(&mut self, shared: &Shared, half: &mut ReadHalf) -> (usize, Option<Piece>) {
-        let count = half
-            .first_mut()
-            .map_or(0, |piece| copy(piece.bytes(shared), self.0));
-        (count, None)
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (usize, Option<Piece>) {
+        let mut filled = 0;
+        for piece in half.pieces() {
+            filled += copy(piece.bytes(&stream.shared), &mut self.0[filled..]);
+        }
+        let room = &mut self.0[filled..];
+        // CLAIM: [read-half.no-overtaking] with nothing in flight the rest is the system's.
+        if !room.is_empty() && !half.is_in_flight() {
+            // If that fails, the next read tells.
+            filled += call(|| stream.socket().recv_with_flags(room, PEEK)).unwrap_or(0);
+        }
+        (filled, None)
     }
 
     fn end(&mut self) -> usize {
@@ -93,15 +105,15 @@ impl Taker for Peek<'_> {
     }
 
     fn receive(&mut self, stream: &Stream) -> io::Result<usize> {
-        let flags = libc::MSG_DONTWAIT | libc::MSG_PEEK;
-        call(|| stream.socket().recv_with_flags(self.0, flags))
+        call(|| stream.socket().recv_with_flags(self.0, PEEK))
     }
 }
 
 impl Taker for Lend {
     type Output = PooledBuf;
 
-    fn take(&mut self, shared: &Shared, half: &mut ReadHalf) -> (PooledBuf, Option<Piece>) {
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (PooledBuf, Option<Piece>) {
+        let shared = &stream.shared;
         let Some(piece) = half.pop() else {
             return (self.end(), None);
         };
@@ -302,7 +314,7 @@ impl Stream {
                     continue;
                 }
                 OnRead::Bytes => {
-                    let (output, read) = taker.take(&self.shared, &mut half);
+                    let (output, read) = taker.take(self, &mut half);
                     drop(half);
                     self.discard(read);
                     Ok(output)
@@ -355,7 +367,7 @@ impl Stream {
     /// Whether a call in that direction would not wait, as the system has it.
     pub(super) fn is_there(&self, half: Half) -> io::Result<bool> {
         let mut asked = libc::pollfd {
-            fd: self.shared.socket.as_raw_fd(),
+            fd: self.shared.fd(),
             events: match half {
                 Half::Read => libc::POLLIN,
                 Half::Write => libc::POLLOUT,
@@ -372,7 +384,7 @@ impl Stream {
     }
 
     pub(super) fn number(&self) -> u64 {
-        u64::try_from(self.shared.socket.as_raw_fd()).unwrap_or(0)
+        u64::try_from(self.shared.fd()).unwrap_or(0)
     }
 
     /// Waits until nothing is in flight any more, after what is has been stopped. Bytes that are on
@@ -389,7 +401,25 @@ impl Stream {
             wait::note(WaitKind::Read, self.number());
             return Poll::Pending;
         }
+        if Arc::strong_count(&self.shared) > 1 {
+            // Whoever serves the ring, on another thread, is about to let go.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         Poll::Ready(())
+    }
+
+    /// The error that nobody has been told: a read's, and that of a send nobody waited for.
+    pub(crate) fn take_failures(&self) -> (Option<io::Error>, Option<io::Error>) {
+        let read = match self.read().look() {
+            OnRead::Failed(code) => Some(io::Error::from_raw_os_error(code)),
+            _ => None,
+        };
+        let write = match self.write().look() {
+            OnWrite::Failed(code) => Some(self.sent_error(code)),
+            _ => None,
+        };
+        (read, write)
     }
 
     /// What has arrived, taken out.

@@ -14,7 +14,8 @@ use std::task::{Context, Poll, ready};
 /// How many slices one call writes at most.
 const SLICES_MAX: usize = libc::UIO_MAXIOV as usize;
 
-const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+/// Without waiting, and without a signal when the other side has gone.
+pub(super) const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 
 impl Stream {
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
