@@ -2,11 +2,13 @@
 
 use super::super::tests::{Owner, is_closed};
 use super::super::{Listener, Profile};
-use super::CONNECTIONS_MAX;
+use super::{CONNECTIONS_MAX, is_kept};
+use crate::backend::uring::Completed;
 use mainspring_core::driver::Until;
 use socket2::Socket;
 use std::io;
 use std::net;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// More than may wait.
@@ -128,4 +130,40 @@ fn accept_that_is_stopped_at_any_point_loses_no_connection() {
             stop(3);
         }
     }
+}
+
+/// The last completion of an accept is delivered by one thread while another still holds an earlier
+/// one: the listener is there for both.
+// WITNESS: cell.batch
+#[test]
+fn earlier_completion_delivered_after_the_last_finds_its_listener() {
+    let Some(owner) = Owner::new(Profile::Shared) else {
+        return;
+    };
+    let (listener, address) = listening(&owner);
+    assert!(listener.try_accept().is_err());
+    owner.look();
+    let clients = connect(address, 1);
+    let mut early = Vec::new();
+    while !early.iter().any(is_kept) {
+        owner.hub().park(Until::Forever, &mut early).unwrap();
+    }
+    let freed = Arc::downgrade(&listener.shared);
+    drop(listener);
+    let mut late = Vec::new();
+    while !late
+        .iter()
+        .any(|one: &Completed| one.result == -libc::ECANCELED)
+    {
+        owner.hub().park(Until::Forever, &mut late).unwrap();
+    }
+    // As a rescuer would, that has taken what came later.
+    owner.hub().dispatch(&late);
+    assert_eq!(
+        freed.strong_count(),
+        early.iter().filter(|one| is_kept(one)).count()
+    );
+    owner.hub().dispatch(&early);
+    assert_eq!(freed.strong_count(), 0);
+    drop(clients);
 }
