@@ -4,7 +4,7 @@ use crate::context::{Context, Outcome, Skip};
 use crate::loom;
 use crate::metadata;
 use crate::mutants;
-use crate::stage;
+use crate::stage::{self, faults::Extent};
 use crate::tidy;
 use crate::tools::{self, Tool};
 use crate::weaken::{self, Scope};
@@ -107,6 +107,8 @@ const STAGES: &[Stage] = &[
     Stage::new("asan", 240, stage::asan::run, "no use after free, no leak, in the same tests")
         .needs(&[tools::NIGHTLY]),
     Stage::new("examples", 60, stage::examples::run, "every example starts and ends well"),
+    Stage::new("faults", 60, |ctx| stage::faults::run(ctx, Extent::Short), "system calls may fail")
+        .needs(&[tools::STRACE]),
     Stage::new("interop", 90, stage::interop::run, "each crate as a guest under tokio and smol"),
     Stage::new("newcomer", 60, stage::newcomer::run, "the README's example in a new project"),
 ];

@@ -2,6 +2,7 @@
 
 use crate::ci::Selection;
 use crate::context::{Context, Outcome};
+use crate::stage::faults::Extent;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ cargo xtask weaken           every ordering one step weaker: a model has to turn
     [--file PART] [--sample] [--seed N]
 cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
 cargo xtask deny-uring PROGRAM [ARGS]   run it where a filter forbids io_uring, as in a container
+cargo xtask faults           every system call fails, each time it is made (needs strace)
 cargo xtask bench [ROWS]     the side-by-side benchmarks; `cargo xtask bench --help`
 
 Environment: CI=true; MAINSPRING_TEST_LIMIT_S, the seconds that one test may take.
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         ["ci", options @ ..] => ci(options),
         ["mutants", args @ ..] => by_command(|ctx| mutants::main(ctx, args)),
         ["weaken", args @ ..] => by_command(|ctx| weaken::main(ctx, args)),
+        ["faults"] => by_command(faults),
         ["tidy"] => by_command(|ctx| Ok(tidy::run(ctx))),
         ["claims"] => by_command(|ctx| Ok(claims::write(ctx))),
         ["help" | "--help" | "-h", ..] | [] => {
@@ -78,6 +81,14 @@ fn by_command(run: impl FnOnce(&Context) -> Result<Outcome, String>) -> Result<b
     let outcome = run(&context()?)?;
     println!("{}", outcome.closing_line());
     Ok(outcome.failed() == 0)
+}
+
+/// The whole fault matrix.
+fn faults(ctx: &Context) -> Result<Outcome, String> {
+    match tools::ensure(ctx, &tools::STRACE) {
+        Ok(()) => Ok(stage::faults::run(ctx, Extent::Full)),
+        Err(tools::Missing::MayBeSkipped(why) | tools::Missing::Needed(why)) => Err(why),
+    }
 }
 
 fn ci(options: &[&str]) -> Result<bool, String> {

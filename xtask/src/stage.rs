@@ -11,6 +11,7 @@ pub(crate) mod deny;
 pub(crate) mod doc;
 mod echo_client;
 pub(crate) mod examples;
+pub(crate) mod faults;
 pub(crate) mod features;
 pub(crate) mod fmt;
 pub(crate) mod interop;

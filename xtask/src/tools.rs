@@ -57,6 +57,13 @@ pub(crate) const NIGHTLY: Tool = Tool {
     source: Source::Machine("`rustup toolchain install nightly --profile minimal`"),
 };
 
+/// What makes system calls fail.
+pub(crate) const STRACE: Tool = Tool {
+    name: "strace",
+    probe: &["strace", "--version"],
+    source: Source::Machine("`apt install strace` or its like"),
+};
+
 /// Why a tool is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {

@@ -156,6 +156,7 @@ impl LocalExecutor {
                 poll::begin_turn(now);
                 let result = poll::root(|| future.as_mut().poll(&mut cx));
                 if let Poll::Ready(output) = result {
+                    running.leave();
                     return output;
                 }
             }
@@ -279,6 +280,7 @@ impl LocalExecutor {
         while !deadline.has_passed(now) {
             let step = running.worker().step(now);
             if shared.alive(lane) == 0 {
+                running.leave();
                 return;
             }
             now = running.worker().park(step.until(deadline)).now;

@@ -9,8 +9,9 @@
 //!
 //! - **worker.turn** — a step polls at most as many tasks as its pace says and stops when the
 //!   driver has something, so that I/O and timers are never starved by tasks that wake each other.
-//! - **worker.faults** — a driver's error is reported once and never ends the worker; while errors
-//!   go on the worker waits a growing time, at most 64 ms, so that it neither spins nor sleeps.
+//! - **worker.faults** — a driver's error is reported, errors in a row once and no more than once a
+//!   second, and never ends the worker; while errors go on the worker waits a growing time, at most
+//!   64 ms, so that it neither spins nor sleeps.
 
 use crate::local::shared::SharedRef;
 use crate::pace::Pace;
@@ -96,18 +97,23 @@ impl Worker {
 #[derive(Default)]
 struct Faults {
     in_a_row: u32,
+    /// When somebody was last told.
+    told: Option<Nanos>,
 }
 
 impl Faults {
     /// The longest pause between two attempts, as a power of two of milliseconds.
     const PAUSE_MS_LOG2_MAX: u32 = 6;
 
+    /// The least time between two reports. A driver that fails every other time would fill a log.
+    const TELL_EVERY: Duration = Duration::from_secs(1);
+
     fn over(&mut self) {
         self.in_a_row = 0;
     }
 
     fn another(&mut self, error: &io::Error) {
-        if self.in_a_row == 0 {
+        if self.is_worth_telling(time::now()) {
             eprintln!(
                 "mainspring: MS0003 the driver cannot wait: {error}; the worker goes on and tries \
                  again (docs/errors.md)"
@@ -118,4 +124,17 @@ impl Faults {
         // CLAIM: [worker.faults] the thread sleeps, for a bounded time, where the driver cannot.
         std::thread::park_timeout(Duration::from_millis(pause_ms));
     }
+
+    /// Whether the error that has just come is to be reported; if so, it counts as reported.
+    fn is_worth_telling(&mut self, now: Nanos) -> bool {
+        let is_old = |told: Nanos| now.since(told) >= Self::TELL_EVERY;
+        let is_worth_it = self.in_a_row == 0 && self.told.is_none_or(is_old);
+        if is_worth_it {
+            self.told = Some(now);
+        }
+        is_worth_it
+    }
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

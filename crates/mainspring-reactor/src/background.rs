@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 // DOOR: one static for the process, which no model explores, and the thread's first words.
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 static BACKGROUND: Mutex<Option<Hub>> = Mutex::new(None);
 
@@ -48,13 +48,20 @@ fn background() -> io::Result<Hub> {
     Ok(background.insert(hub).clone())
 }
 
+/// The least time between two reports of errors.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
 fn serve(mut reactor: Reactor) {
+    let mut told: Option<Instant> = None;
     loop {
         // A waker is foreign code, and every socket without a reactor depends on this thread. What
         // it panicked with has been reported by the panic hook.
         let turn = panic::catch_unwind(AssertUnwindSafe(|| reactor.park(Until::Forever)));
         if let Ok(Err(error)) = turn {
-            eprintln!("mainspring: the background reactor {error} (MS0003)");
+            if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+                told = Some(Instant::now());
+                eprintln!("mainspring: the background reactor {error} (MS0003)");
+            }
             // The poll fails at once and for ever, or it does not fail: no need to be clever.
             thread::sleep(Duration::from_millis(64));
         }

@@ -3,6 +3,7 @@
 use super::{CURRENT, LocalExecutor};
 use crate::worker::Worker;
 use mainspring_core::context::Entered;
+use mainspring_core::driver::Until;
 use mainspring_core::poll;
 use mainspring_core::task::Resident;
 use mainspring_core::time::Nanos;
@@ -49,6 +50,12 @@ impl<'a> Running<'a> {
             _entered: entered,
             _resident: hub.tasks().enter(),
         }
+    }
+
+    /// Nobody may run here for a while: the driver has a look, so that what was dropped last, a
+    /// socket say, is seen off.
+    pub(super) fn leave(&mut self) {
+        let _turn = self.worker().park(Until::Now);
     }
 
     pub(super) fn worker(&mut self) -> &mut Worker {

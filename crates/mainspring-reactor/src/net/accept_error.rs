@@ -38,6 +38,10 @@ pub(super) enum OnAcceptError {
     Report,
 }
 
+/// How many connections in a row may be lost before the accepting task waits. A system that loses
+/// each of them, by a filter say, would have it spin.
+const LOST_MAX: u32 = 16;
+
 impl OnAcceptError {
     pub(super) fn of(error: &io::Error) -> Self {
         match error.raw_os_error() {
@@ -46,11 +50,26 @@ impl OnAcceptError {
             _ => Self::Report,
         }
     }
+
+    /// As [`of`](Self::of), for a task that has lost so many connections in a row; counts on.
+    pub(super) fn after(error: &io::Error, lost: &mut u32) -> Self {
+        match Self::of(error) {
+            Self::NextOne if *lost < LOST_MAX => {
+                *lost += 1;
+                Self::NextOne
+            }
+            Self::NextOne => {
+                *lost = 0;
+                Self::BackOff
+            }
+            other => other,
+        }
+    }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::OnAcceptError;
+    use super::{LOST_MAX, OnAcceptError};
     use std::io;
 
     #[test]
@@ -67,5 +86,19 @@ mod tests {
         }
         let foreign = io::Error::other("no code");
         assert_eq!(OnAcceptError::of(&foreign), OnAcceptError::Report);
+    }
+
+    #[test]
+    fn connections_lost_without_end_are_waited_for() {
+        let error = io::Error::from_raw_os_error(libc::ECONNABORTED);
+        let mut lost = 0;
+        for _ in 0..3 {
+            for _ in 0..LOST_MAX {
+                let next = OnAcceptError::after(&error, &mut lost);
+                assert_eq!(next, OnAcceptError::NextOne);
+            }
+            let then = OnAcceptError::after(&error, &mut lost);
+            assert_eq!(then, OnAcceptError::BackOff);
+        }
     }
 }

@@ -204,6 +204,7 @@ impl TcpListener {
             waits: false,
             pause: None,
             pause_next: BACK_OFF_MIN,
+            lost: 0,
         }
     }
 
@@ -313,6 +314,8 @@ pub struct Accept<'a> {
     /// Until when descriptors are short.
     pause: Option<Pin<Box<Sleep>>>,
     pause_next: Duration,
+    /// Connections that were over before they were accepted, one after the other.
+    lost: u32,
 }
 
 impl CancelSafe for Accept<'_> {
@@ -326,6 +329,7 @@ struct Fields<'p, 'a> {
     waits: &'p mut bool,
     pause: &'p mut Option<Pin<Box<Sleep>>>,
     pause_next: &'p mut Duration,
+    lost: &'p mut u32,
 }
 
 impl<'a> Accept<'a> {
@@ -341,6 +345,7 @@ impl<'a> Accept<'a> {
             waits: &mut this.waits,
             pause: &mut this.pause,
             pause_next: &mut this.pause_next,
+            lost: &mut this.lost,
         }
     }
 }
@@ -371,8 +376,8 @@ impl Fields<'_, '_> {
                     }
                     *self.waits = true;
                 }
-                Err(error) => match OnAcceptError::of(&error) {
-                    // The queue is shorter by one: this ends.
+                Err(error) => match OnAcceptError::after(&error, self.lost) {
+                    // The queue is shorter by one.
                     OnAcceptError::NextOne => {}
                     OnAcceptError::BackOff => {
                         self.pass_on();

@@ -10,6 +10,7 @@ use super::stream_core::{Mode, StreamCore};
 use super::tcp_socket::TcpSocket;
 use crate::backend::Backend;
 use crate::buf::{IoBuf, IoBufMut};
+use crate::error::while_doing;
 use mainspring_core::time::{self, Sleep};
 use socket2::Socket;
 use std::future::{Future, poll_fn};
@@ -107,9 +108,9 @@ impl TcpStream {
 
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
         // The socket is the attempt's: dropping it closes.
-        TcpSocket::for_address(address)?
-            .connect_and_leave(address)
-            .await
+        let socket = TcpSocket::for_address(address)
+            .map_err(|error| while_doing(format_args!("connect to {address}"), error))?;
+        socket.connect_and_leave(address).await
     }
 
     /// Waits for the end of a connect that has begun.

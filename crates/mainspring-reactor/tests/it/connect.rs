@@ -1,8 +1,10 @@
 //! How a connection begins.
 
-use crate::rig::{Drive, join, listener};
+use crate::rig::{self, Drive, InBackground, OnPoll, OnRing, join, listener};
 use mainspring_reactor::net::{TcpSocket, TcpStream, lookup_host};
+use std::fs::File;
 use std::io::ErrorKind;
+use std::iter;
 use std::net;
 use std::time::Duration;
 
@@ -69,4 +71,46 @@ fn names_are_looked_up_and_addresses_tried_in_turn<D: Drive>() {
         assert_eq!(client.unwrap().peer_addr().unwrap(), address);
         server.unwrap();
     });
+}
+
+/// A process in which no descriptor is left, for as long as what is returned lives.
+fn exhaust() -> Vec<File> {
+    iter::from_fn(|| File::open("/dev/null").ok()).collect()
+}
+
+fn connect_without_a_descriptor<D: Drive>() {
+    D::run(async {
+        let (listener, address) = listener();
+        let all = exhaust();
+        let error = TcpStream::connect(address).await.unwrap_err();
+        assert!(error.to_string().contains(&address.to_string()), "{error}");
+        drop(all);
+        let (client, server) = join(TcpStream::connect(address), listener.accept()).await;
+        client.unwrap();
+        server.unwrap();
+    });
+}
+
+#[test]
+fn connect_without_a_descriptor_says_where_on_ring() {
+    rig::alone(
+        "connect::connect_without_a_descriptor_says_where_on_ring",
+        connect_without_a_descriptor::<OnRing>,
+    );
+}
+
+#[test]
+fn connect_without_a_descriptor_says_where_on_poll() {
+    rig::alone(
+        "connect::connect_without_a_descriptor_says_where_on_poll",
+        connect_without_a_descriptor::<OnPoll>,
+    );
+}
+
+#[test]
+fn connect_without_a_descriptor_says_where_in_background() {
+    rig::alone(
+        "connect::connect_without_a_descriptor_says_where_in_background",
+        connect_without_a_descriptor::<InBackground>,
+    );
 }

@@ -18,7 +18,7 @@ use super::registry::{ALARM, Full, Registry, WAKER};
 use super::waiters::Waiters;
 use crate::backend::notify::{Notify, OnNotify, OnSleep};
 use crate::backend::panics::Panics;
-use crate::error::ReactorError;
+use crate::error::{ReactorError, while_doing};
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
 use mainspring_core::sync::Mutex;
@@ -77,10 +77,16 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub(crate) fn new() -> io::Result<Self> {
+        let what = "open the system's poll (epoll, kqueue or their like)";
+        Self::open().map_err(|error| while_doing(what, error))
+    }
+
+    fn open() -> io::Result<Self> {
         let poll = Poll::new()?;
         let registrar = poll.registry().try_clone()?;
         let waker = mio::Waker::new(poll.registry(), WAKER)?;
-        let alarm = Alarm::new(poll.registry())?;
+        let alarm = Alarm::new(poll.registry())
+            .map_err(|error| while_doing("create a timer (timerfd)", error))?;
         Ok(Self {
             notify: Notify::new(),
             sources: Mutex::new(Sources {
@@ -247,7 +253,7 @@ impl Hub {
 impl Polling {
     fn wait(&mut self, events: &mut Events, until: Until) -> io::Result<()> {
         loop {
-            let timeout = self.timeout(until)?;
+            let timeout = self.timeout(until);
             match self.poll.poll(events, timeout) {
                 // A signal: the wait goes on, as long as is left of it.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -262,10 +268,14 @@ impl Polling {
     }
 
     /// What the poll is told. It rounds up to milliseconds by itself.
-    fn timeout(&mut self, until: Until) -> io::Result<Option<Duration>> {
+    fn timeout(&mut self, until: Until) -> Option<Duration> {
         match (until, until.limit(time::now)) {
-            (Until::At(deadline), Some(left)) => self.alarm.wait(deadline, left),
-            (_, limit) => Ok(limit),
+            (Until::At(deadline), Some(left)) => {
+                // A timer that refuses costs up to a millisecond; a poll that is not asked for
+                // want of it would cost the sockets.
+                self.alarm.wait(deadline, left).unwrap_or(Some(left))
+            }
+            (_, limit) => limit,
         }
     }
 }

@@ -39,10 +39,14 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::task::Waker;
+use std::thread;
 use std::time::Duration;
 
 /// How long the end waits for the kernel.
 const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long the end waits before it tries again what the kernel has refused.
+const END_PAUSE: Duration = Duration::from_millis(1);
 
 /// The reactor has gone: nothing was begun.
 #[derive(Debug, PartialEq, Eq)]
@@ -341,10 +345,14 @@ impl Hub {
         let mut completed = Vec::new();
         while self.in_flight.load(Relaxed) > 0 {
             let left = end.since(time::now());
+            if left.is_zero() {
+                return;
+            }
             // In slices: of a shared ring somebody else may take the last completion.
             let slice = left.min(Duration::from_millis(5));
-            if left.is_zero() || self.ring.wait(Some(slice)).is_err() {
-                return;
+            if self.ring.wait(Some(slice)).is_err() {
+                // It may pass, and nothing else could be done than to leak at once.
+                thread::sleep(END_PAUSE.min(left));
             }
             completed.clear();
             self.ring.reap(&mut completed);

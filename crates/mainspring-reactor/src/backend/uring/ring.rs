@@ -31,7 +31,7 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::io;
 // DOOR: as above.
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What the kernel says about one operation.
@@ -47,6 +47,10 @@ struct Baton {
     provider: Provider,
 }
 
+/// How often in a row the kernel may refuse an entry for a moment, before the owner is told: who
+/// tries again at once, for ever, would spin.
+const REFUSALS_MAX: u32 = 16;
+
 /// The queues.
 pub(crate) struct Ring {
     io: IoUring,
@@ -54,6 +58,8 @@ pub(crate) struct Ring {
     owner: u64,
     backlog: UnsafeCell<VecDeque<Entry>>,
     baton: Mutex<Baton>,
+    /// Entries that the kernel has refused for a moment, since one last brought something.
+    refusals: AtomicU32,
 }
 
 // SAFETY: [uring.owner, uring.baton] the backlog is touched by the owner alone, which is checked;
@@ -83,6 +89,7 @@ impl Ring {
             owner: thread_id(),
             backlog: UnsafeCell::new(VecDeque::new()),
             baton: Mutex::new(Baton { provider }),
+            refusals: AtomicU32::new(0),
         })
     }
 
@@ -200,7 +207,7 @@ impl Ring {
             return self.enter();
         }
         let submitter = self.io.submitter();
-        settle(match limit {
+        self.settle(match limit {
             None => submitter.submit_and_wait(1),
             Some(limit) => {
                 let limit = Timespec::new()
@@ -214,7 +221,26 @@ impl Ring {
     /// Submits what the owner has published, has deferred work done if there is some, and does not
     /// wait. By the owner, or by anybody with a shared ring.
     fn enter(&self) -> io::Result<()> {
-        settle(self.io.submitter().submit())
+        self.settle(self.io.submitter().submit())
+    }
+
+    /// What an entry into the kernel says that is no fault.
+    fn settle(&self, result: io::Result<usize>) -> io::Result<()> {
+        let Err(error) = result else {
+            self.refusals.store(0, Relaxed);
+            return Ok(());
+        };
+        match error.raw_os_error() {
+            // The limit; a signal, or work of ours that interrupts as one does.
+            Some(libc::ETIME | libc::EINTR) => Ok(()),
+            // Completions that have to be reaped first, or memory that is short for a moment.
+            Some(libc::EBUSY | libc::EAGAIN)
+                if self.refusals.fetch_add(1, Relaxed) < REFUSALS_MAX =>
+            {
+                Ok(())
+            }
+            _ => Err(error),
+        }
     }
 
     fn completion<'r>(&'r self, _baton: &'r Baton) -> CompletionQueue<'r> {
@@ -254,6 +280,9 @@ impl Ring {
             // CLAIM: [cell.batch] under the baton: what comes later has not been copied out.
             into[before..].iter().for_each(listener::keep);
         }
+        if into.len() > before {
+            self.refusals.store(0, Relaxed);
+        }
     }
 
     /// Gives the kernel the buffers that have come back.
@@ -261,19 +290,6 @@ impl Ring {
         if let Some(mut baton) = self.baton.try_lock() {
             baton.provider.provide();
         }
-    }
-}
-
-/// What an entry into the kernel says that is no fault.
-fn settle(result: io::Result<usize>) -> io::Result<()> {
-    match result {
-        Ok(_) => Ok(()),
-        Err(error) => match error.raw_os_error() {
-            // The limit; a signal, or work of ours that interrupts as one does; completions that
-            // have to be reaped first, or memory that is short for a moment.
-            Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
-            _ => Err(error),
-        },
     }
 }
 

@@ -93,6 +93,7 @@ fn dropped_reactor_wakes_who_waits_once_and_each_gets_one_error() {
         let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         fill(&mut reactor, &mut writer);
         let counts: [_; 5] = std::array::from_fn(|_| counted());
+        let has_sent;
         {
             let mut buf = [0; 4];
             let mut read = pin!(reader.read(&mut buf));
@@ -119,12 +120,19 @@ fn dropped_reactor_wakes_who_waits_once_and_each_gets_one_error() {
             assert!(is_gone(&error.unwrap_err()));
             // Some of it was sent before; the rest is the next call's error.
             let (sent, buf) = ends(write_owned.as_mut(), &counts[2].1);
-            assert!(sent.unwrap() < LONG && buf.len() == LONG);
+            assert_eq!(buf.len(), LONG);
+            has_sent = sent.as_ref().is_ok_and(|sent| *sent < LONG);
+            // With other tests beside, the system may have had no room at all.
+            assert!(has_sent || is_gone(&sent.unwrap_err()));
             assert!(is_gone(&ends(write.as_mut(), &counts[3].1).unwrap_err()));
             assert!(is_gone(&ends(accept.as_mut(), &counts[4].1).unwrap_err()));
         }
         let rest = ends(pin!(sender.flush()), Waker::noop());
-        assert!(is_gone(&rest.unwrap_err()), "told once");
+        assert_eq!(
+            rest.is_err_and(|error| is_gone(&error)),
+            has_sent,
+            "told once"
+        );
         ends(pin!(sender.flush()), Waker::noop()).unwrap();
         // Nobody keeps a waker: the tasks can be freed.
         drop((reader, owned, sender, writer, listener));

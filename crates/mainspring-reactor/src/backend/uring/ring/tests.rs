@@ -1,9 +1,10 @@
 //! The queues, on the kernel.
 
 use super::super::provided::Pool;
-use super::{Completed, Profile, Ring};
+use super::{Completed, Profile, REFUSALS_MAX, Ring};
 use io_uring::{opcode, squeue::Entry, types::Fd};
 use mainspring_core::time;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -159,6 +160,29 @@ fn submission_side_is_refused_to_other_threads() {
             assert!(pushed.is_err());
         });
     });
+}
+
+#[test]
+fn a_kernel_that_refuses_for_ever_is_reported_and_one_that_does_for_a_moment_is_not() {
+    let Some(ring) = ring(Profile::Owned) else {
+        return;
+    };
+    let refuse = |code| ring.settle(Err(io::Error::from_raw_os_error(code)));
+    for code in [libc::EAGAIN, libc::EBUSY] {
+        for _ in 0..REFUSALS_MAX {
+            refuse(code).unwrap();
+        }
+        assert_eq!(refuse(code).unwrap_err().raw_os_error(), Some(code));
+        // A completion that is taken, or an entry that is let in, ends the row.
+        push(&ring, nop(7));
+        ring.settle(Ok(1)).unwrap();
+        refuse(code).unwrap();
+        assert_eq!(reap(&ring, 1), [7]);
+    }
+    for _ in 0..=REFUSALS_MAX {
+        refuse(libc::EINTR).unwrap();
+        refuse(libc::ETIME).unwrap();
+    }
 }
 
 // WITNESS: uring.baton, uring.memory

@@ -65,13 +65,25 @@ impl Taker for Copy<'_> {
     type Output = usize;
 
     fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (usize, Option<Piece>) {
-        let Some(piece) = half.first_mut() else {
-            return (0, None);
-        };
-        let count = copy(piece.bytes(&stream.shared), self.0);
-        piece.start += count;
-        let is_read = piece.start == piece.end;
-        (count, is_read.then(|| half.pop()).flatten())
+        let mut filled = 0;
+        // As much as there is: what a call of the system's would bring at once comes in pieces.
+        while let Some(piece) = half.first_mut().filter(|_| filled < self.0.len()) {
+            let count = copy(piece.bytes(&stream.shared), &mut self.0[filled..]);
+            filled += count;
+            piece.start += count;
+            if piece.start < piece.end {
+                break;
+            }
+            match half.pop() {
+                Some(Piece {
+                    body: Body::Provided(buffer),
+                    ..
+                }) => stream.shared.hub.pool().give_back(buffer),
+                // A user's value, which is dropped under no lock.
+                owned => return (filled, owned),
+            }
+        }
+        (filled, None)
     }
 
     fn end(&mut self) -> usize {

@@ -39,7 +39,7 @@ fn owner_that_does_not_sleep_through_a_call_finds_what_was_handed_in() {
         } else {
             // The token was there: the next turn finds it.
             taken.extend(shared.remote.take());
-            other.join().unwrap();
+            let _ = other.join().unwrap();
         }
         assert_eq!(taken, [7]);
     });
