@@ -110,7 +110,7 @@ impl Stream {
         fn try_read(buf: &mut [MaybeUninit<u8>]) -> io::Result<usize>;
         fn try_write(buf: &[u8]) -> io::Result<usize>;
         fn shut_down_later();
-        fn take_unread() -> Vec<u8>;
+        fn take_unread() -> io::Result<Vec<u8>>;
         fn poll_read_owned<B: IoBufMut>(
             cx: &mut Context<'_>, state: &mut ReadOwnedState, buf: &mut B)
             -> Poll<io::Result<usize>>;

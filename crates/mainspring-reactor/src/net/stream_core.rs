@@ -100,12 +100,20 @@ impl StreamCore {
                 Ok((socket, Vec::new()))
             }
             Source::Ring(stream) => {
-                std::future::poll_fn(|cx| stream.poll_settled(cx)).await;
+                settle(&stream).await?;
                 // The kernel may hold a reference for a moment longer: a second descriptor.
                 let socket = stream.socket().try_clone()?;
-                let unread = stream.take_unread();
+                let unread = stream.take_unread()?;
                 Ok((socket, unread))
             }
+        }
+    }
+
+    /// Waits until nothing of the stream is under way.
+    pub(super) async fn close(self) -> io::Result<()> {
+        match self.source {
+            Source::Poll { io, unsent } => std::future::poll_fn(|cx| unsent.poll(cx, &io)).await,
+            Source::Ring(stream) => settle(&stream).await,
         }
     }
 
@@ -273,6 +281,13 @@ impl StreamCore {
             Source::Ring(stream) => stream.try_write(buf),
         }
     }
+}
+
+/// Waits until nothing of the stream is under way, and tells the error of a write that nobody
+/// waited for.
+async fn settle(stream: &uring::Stream) -> io::Result<()> {
+    std::future::poll_fn(|cx| stream.poll_settled(cx)).await;
+    std::future::poll_fn(|cx| stream.poll_flush(cx)).await
 }
 
 /// A slice of initialised bytes is one of bytes that may not be, as long as only bytes are written

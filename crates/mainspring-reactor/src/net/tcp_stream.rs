@@ -144,7 +144,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// What the system says. If it has said already that the connection is over, that: what had
+    /// arrived before is dropped then, for the standard library would take the rest for the end.
     pub async fn into_std(self) -> io::Result<IntoStd> {
         let (socket, unread) = self.core.into_parts().await?;
         Ok(IntoStd {
@@ -164,7 +165,7 @@ impl TcpStream {
     ///
     /// What the system says.
     pub async fn close(self) -> io::Result<()> {
-        self.core.into_parts().await.map(drop)
+        self.core.close().await
     }
 
     fn core(&self) -> &StreamCore {

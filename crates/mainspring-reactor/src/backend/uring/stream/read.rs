@@ -392,14 +392,19 @@ impl Stream {
         Poll::Ready(())
     }
 
-    /// What has arrived, taken out.
-    pub(crate) fn take_unread(&self) -> Vec<u8> {
+    /// What has arrived, taken out; or the error that came behind it, which nobody would tell
+    /// again.
+    pub(crate) fn take_unread(&self) -> io::Result<Vec<u8>> {
         let mut unread = Vec::new();
         loop {
             let piece = self.read().pop();
-            let Some(piece) = piece else { return unread };
+            let Some(piece) = piece else { break };
             unread.extend_from_slice(piece.bytes(&self.shared));
             discard(&self.shared.hub, piece);
+        }
+        match self.read().look() {
+            OnRead::Failed(code) => Err(io::Error::from_raw_os_error(code)),
+            _ => Ok(unread),
         }
     }
 }
