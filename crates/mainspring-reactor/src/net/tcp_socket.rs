@@ -153,8 +153,6 @@ impl TcpSocket {
     /// What the system says, with the address. Another attempt needs another socket then.
     pub async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let attempt = async {
-            // An earlier call, dropped since, may have left it in the other mode.
-            self.socket.set_nonblocking(true)?;
             match self.socket.connect(&address.into()) {
                 Err(error) if !is_under_way(&error) => return Err(error),
                 _ => {}
