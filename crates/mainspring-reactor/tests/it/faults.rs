@@ -34,7 +34,8 @@ async fn exchange() {
         let message = vec![round; 10_000];
         let mut found = vec![0; message.len()];
         let (read, written) = join(server.read_exact(&mut found), client.write_all(&message)).await;
-        (read.unwrap(), written.unwrap());
+        read.unwrap();
+        written.unwrap();
         assert!(found == message);
         let (sent, read) = join(
             server.write_owned(message),
