@@ -1,7 +1,6 @@
 //! Where there is no ring: the same names, and no value of any of them.
 
 use crate::backend::RingRefusal;
-use crate::backend::poll::Half;
 use crate::buf::{IoBuf, IoBufMut, PooledBuf};
 use mainspring_core::WaitList;
 use mainspring_core::driver::Until;

@@ -149,6 +149,19 @@ impl StreamCore {
         }
     }
 
+    /// Waits until nothing of the stream is under way.
+    pub(super) async fn close(self) -> io::Result<()> {
+        match self.source {
+            Source::Poll { unsent, io } => {
+                let sent = poll_fn(|cx| unsent.poll(cx, &io)).await;
+                // Before the socket.
+                drop(unsent);
+                sent
+            }
+            Source::Ring(stream) => settle(&stream).await,
+        }
+    }
+
     /// Waits for the end of the connect that the socket was created with.
     pub(super) fn poll_connected(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &self.source {
@@ -322,6 +335,13 @@ impl StreamCore {
             Source::Ring(stream) => stream.try_write(buf),
         }
     }
+}
+
+/// Waits until nothing of the stream is under way, and tells the error of a write that nobody
+/// waited for.
+async fn settle(stream: &uring::Stream) -> io::Result<()> {
+    poll_fn(|cx| stream.poll_settled(cx)).await;
+    poll_fn(|cx| stream.poll_flush(cx)).await
 }
 
 /// A slice of initialised bytes is one of bytes that may not be, as long as only bytes are written

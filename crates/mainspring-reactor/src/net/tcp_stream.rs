@@ -150,7 +150,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// What the system says, and the error of a [`write_owned`](Self::write_owned) whose future was
+    /// dropped.
     pub async fn into_std(self) -> io::Result<IntoStd> {
         let parts = self.core.into_parts().await?;
         let stream = net::TcpStream::from(parts.socket);
@@ -174,7 +175,7 @@ impl TcpStream {
     /// That of a [`write_owned`](Self::write_owned) whose future was dropped. It is closed all the
     /// same.
     pub async fn close(self) -> io::Result<()> {
-        self.core.into_parts().await.map(drop)
+        self.core.close().await
     }
 
     fn core(&self) -> &StreamCore {

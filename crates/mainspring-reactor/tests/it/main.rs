@@ -20,6 +20,8 @@ mod connect;
 mod denied;
 #[cfg(target_os = "linux")]
 mod drop_everywhere;
+#[cfg(target_os = "linux")]
+mod faults;
 mod idle;
 #[cfg(target_os = "linux")]
 mod many;

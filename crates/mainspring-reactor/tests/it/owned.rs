@@ -18,6 +18,8 @@ on_each! {
     owned_write_is_whole_with_a_slow_reader,
     end_and_flush_wait_for_a_dropped_owned_write,
     unread_bytes_leave_with_the_stream,
+    reset_is_told_behind_the_bytes_and_when_the_stream_leaves,
+    error_of_a_dropped_owned_write_is_told_by_close,
     closed_stream_is_closed_when_the_call_says_so,
     buffer_of_a_dropped_read_lives_until_the_system_is_done,
 }
@@ -296,6 +298,52 @@ fn unread_bytes_leave_with_the_stream<D: Drive>() {
         assert_eq!(rest, b"ghijklmn");
         left.stream.write_all(b"x").unwrap();
         client.read_exact(&mut [0; 1]).await.unwrap();
+    });
+}
+
+fn reset_is_told_behind_the_bytes_and_when_the_stream_leaves<D: Drive>() {
+    D::run(async {
+        for leaves in [false, true] {
+            let (mut client, mut server) = pair().await;
+            assert!(poll_once(pin!(server.peek(&mut [0; 1]))).await.is_pending());
+            client.write_all(b"abc").await.unwrap();
+            server.readable().await.unwrap();
+            client.set_linger(Some(Duration::ZERO)).unwrap();
+            client.close().await.unwrap();
+            turns().await;
+            let mut buf = [0; 8];
+            assert_eq!(server.read(&mut buf).await.unwrap(), 3);
+            let error = if leaves {
+                // By the call, or by the first read after it, and never as a mere end.
+                match server.into_std().await {
+                    Ok(mut left) => left.stream.read(&mut buf).unwrap_err(),
+                    Err(error) => error,
+                }
+            } else {
+                let error = server.read(&mut buf).await.unwrap_err();
+                assert_eq!(server.read(&mut buf).await.unwrap(), 0, "told once");
+                error
+            };
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        }
+    });
+}
+
+fn error_of_a_dropped_owned_write_is_told_by_close<D: Drive>() {
+    D::run(async {
+        let (mut client, server) = pair().await;
+        assert!(
+            poll_once(pin!(client.write_owned(long())))
+                .await
+                .is_pending()
+        );
+        turns().await;
+        server.set_linger(Some(Duration::ZERO)).unwrap();
+        server.close().await.unwrap();
+        turns().await;
+        let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+        let error = client.close().await.unwrap_err();
+        assert!(kinds.contains(&error.kind()), "{error}");
     });
 }
 

@@ -8,7 +8,8 @@ use mainspring_core::driver::Until;
 use mainspring_core::time;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -194,8 +195,8 @@ fn close_answers_what_the_kernel_never_saw_and_begins_nothing_after() {
         let other = streams.pop().unwrap().1;
         assert!(is_closed(&other));
         drop((streams, waker));
-        assert_eq!(std::sync::Arc::strong_count(&count), 1);
-        assert_eq!(std::sync::Arc::strong_count(&hub), 1);
+        assert_eq!(Arc::strong_count(&count), 1);
+        assert_eq!(Arc::strong_count(&hub), 1);
     }
 }
 
@@ -204,8 +205,8 @@ fn close_answers_what_the_kernel_never_saw_and_begins_nothing_after() {
 fn wakers_are_called_with_no_lock_held_and_a_panic_keeps_no_other_from_it() {
     /// Uses its stream from inside, and panics.
     struct Uses(std::sync::Weak<Stream>, std::sync::atomic::AtomicUsize);
-    impl std::task::Wake for Uses {
-        fn wake(self: std::sync::Arc<Self>) {
+    impl Wake for Uses {
+        fn wake(self: Arc<Self>) {
             let stream = self.0.upgrade().unwrap();
             assert!(stream.try_read(&mut [MaybeUninit::new(0); 1]).is_ok());
             assert!(stream.try_write(b"y").is_ok());
@@ -219,8 +220,8 @@ fn wakers_are_called_with_no_lock_held_and_a_panic_keeps_no_other_from_it() {
     let mut all = Vec::new();
     for _ in 0..40 {
         let (socket, other) = pair();
-        let stream = std::sync::Arc::new(Stream::new(socket, owner.hub()).unwrap());
-        let uses = std::sync::Arc::new(Uses(std::sync::Arc::downgrade(&stream), 0.into()));
+        let stream = Arc::new(Stream::new(socket, owner.hub()).unwrap());
+        let uses = Arc::new(Uses(Arc::downgrade(&stream), 0.into()));
         assert!(read(&stream, &uses.clone().into()).is_pending());
         send(&other, b"x");
         all.push((stream, uses, other));
@@ -269,6 +270,41 @@ fn operation_that_ends_with_its_submitter_is_begun_again() {
                 break;
             }
             Poll::Pending => assert!(woken < 4, "it is begun again and again"),
+        }
+    }
+}
+
+/// Whose waker drops the stream that it is woken for, from inside the turn.
+// WITNESS: uring-hub.outside, cell.lent, ring-stream.closing
+#[test]
+fn stream_may_be_dropped_by_the_waker_that_it_calls() {
+    struct Drops(Mutex<Option<Stream>>);
+    impl Wake for Drops {
+        fn wake(self: Arc<Self>) {
+            let stream = self.0.lock().unwrap().take();
+            drop(stream);
+        }
+    }
+    for profile in PROFILES {
+        let Some(owner) = Owner::new(profile) else {
+            return;
+        };
+        for ends in [false, true] {
+            let (socket, other) = pair();
+            let drops = Arc::new(Drops(Mutex::new(None)));
+            let stream = Stream::new(socket, owner.hub()).unwrap();
+            assert!(read(&stream, &drops.clone().into()).is_pending());
+            *drops.0.lock().unwrap() = Some(stream);
+            // One completion of several, or the last one.
+            if ends {
+                other.shutdown(std::net::Shutdown::Write).unwrap();
+            } else {
+                send(&other, b"x");
+            }
+            owner.until(|| in_flight(&owner) == 0);
+            assert!(drops.0.lock().unwrap().is_none());
+            assert!(is_closed(&other));
+            assert_eq!(owner.len(), 0);
         }
     }
 }
