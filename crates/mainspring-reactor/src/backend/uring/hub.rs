@@ -236,7 +236,7 @@ impl Hub {
     /// Tells the sockets what has completed, and wakes who waited for it. Returns how many.
     pub(crate) fn dispatch(&self, completed: &[Completed]) -> usize {
         let mut woken = 0;
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         let mut batch = WakeBatch::new();
         for one in completed {
             let waker = self.complete(*one, &mut panics, &mut woken);
@@ -250,7 +250,6 @@ impl Hub {
             }
         }
         panics.catch(|| batch.wake_all());
-        panics.resume();
         woken
     }
 
@@ -303,7 +302,7 @@ impl Hub {
                 flags: 0,
             })
             .collect();
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         // CLAIM: [uring-hub.answered]
         panics.catch(|| {
             self.dispatch(&answers);
@@ -316,7 +315,6 @@ impl Hub {
                  {END_LIMIT:?}; their memory is kept for ever (MS0010)"
             );
         }
-        panics.resume();
     }
 
     fn drain(&self, panics: &mut Panics) {
