@@ -159,6 +159,23 @@ fn waker_that_panics_at_the_end_of_a_runtime_is_contained() {
 }
 
 #[test]
+fn socket_made_under_the_guard_belongs_to_the_runtime() {
+    for runtime in runtimes() {
+        let entered = runtime.enter();
+        let (listener, address) = listen();
+        drop(entered);
+        assert_eq!(listener.backend(), runtime.backend());
+        runtime.block_on(async {
+            let connect = spawn_local(TcpStream::connect(address));
+            let (server, _peer) = listener.accept().await.expect("a connection");
+            let client = connect.await.expect("no panic").expect("its other end");
+            assert_eq!(client.peer_addr().ok(), server.local_addr().ok());
+        });
+        assert_eq!(fallback_threads(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn block_on_inside_a_task_is_refused_and_nothing_else_breaks() {
     let runtime = LocalRuntime::new().expect("a runtime");
     let other = LocalRuntime::new().expect("another");
