@@ -163,7 +163,7 @@ impl TcpListener {
         Ok(Self { source })
     }
 
-    fn socket(&self) -> SockRef<'_> {
+    pub(super) fn socket(&self) -> SockRef<'_> {
         match &self.source {
             Source::Poll(io) => SockRef::from(io.source()),
             Source::Ring(listener) => SockRef::from(listener.socket()),

@@ -5,7 +5,7 @@ use super::stream_core::Mode;
 use super::tcp_listener::TcpListener;
 use super::tcp_stream::TcpStream;
 use crate::error::while_doing;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 
@@ -86,6 +86,10 @@ impl TcpSocket {
         Ok(Self { socket })
     }
 
+    pub(super) fn socket(&self) -> SockRef<'_> {
+        SockRef::from(&self.socket)
+    }
+
     option! {
         /// Whether an address may be bound that an old connection still holds.
         reuse_addr,
@@ -105,6 +109,22 @@ impl TcpSocket {
         send_buffer_size,
         /// Sets how much the system takes to be sent later. It rounds as it likes.
         set_send_buffer_size: usize, send_buffer_size, set_send_buffer_size
+    }
+
+    option! {
+        /// Whether the system asks now and then whether an idle connection is still there.
+        keepalive,
+        /// Has the system ask now and then whether an idle connection is still there. How often,
+        /// the system says: two hours later for the first time, usually.
+        set_keepalive: bool, keepalive, set_keepalive
+    }
+
+    option! {
+        /// Whether a socket for IPv6 keeps to IPv6, instead of serving IPv4, too.
+        only_v6,
+        /// Has a socket for IPv6 keep to IPv6, or serve IPv4, too, which is what most systems do
+        /// unless told otherwise. Before [`bind`](Self::bind).
+        set_only_v6: bool, only_v6, set_only_v6
     }
 
     /// The address that was bound.

@@ -23,6 +23,7 @@ mod drop_everywhere;
 mod idle;
 #[cfg(target_os = "linux")]
 mod many;
+mod options;
 mod owned;
 #[cfg(target_os = "linux")]
 mod quarantine;
