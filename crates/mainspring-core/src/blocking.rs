@@ -54,6 +54,7 @@ pub use self::queue::LaneStats;
 
 use self::queue::Lane;
 use crate::handshake::completion::Completion;
+use crate::payload::message;
 use crate::wait::{self, WaitKind};
 use std::any::Any;
 use std::error::Error;
@@ -193,8 +194,13 @@ impl<T> fmt::Debug for BlockingTask<T> {
 /// Why a job has no result.
 #[non_exhaustive]
 pub enum BlockingError {
-    /// It panicked; this is what it panicked with.
-    Panicked(Box<dyn Any + Send>),
+    /// It panicked.
+    Panicked {
+        /// What it panicked with, for [`std::panic::resume_unwind`].
+        payload: Box<dyn Any + Send>,
+        /// Where it was submitted.
+        submitted_at: &'static Location<'static>,
+    },
     /// It was taken out of the queue, or its result was taken already.
     Cancelled,
     /// Its group was closed before it started.
@@ -214,7 +220,16 @@ impl BlockingError {
 impl fmt::Display for BlockingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panicked(_) => f.write_str("the job panicked"),
+            Self::Panicked {
+                payload,
+                submitted_at,
+            } => {
+                write!(f, "the job (submitted at {submitted_at}) panicked")?;
+                match message(&**payload) {
+                    Some(message) => write!(f, ": {message}"),
+                    None => Ok(()),
+                }
+            }
             Self::Cancelled => f.write_str("the job was cancelled before it started"),
             Self::Closed => f.write_str("the group of the job is closed"),
             Self::NoThread(error) => write!(

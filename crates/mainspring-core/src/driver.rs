@@ -84,8 +84,12 @@ pub struct Turn {
 /// - A call of [`DriverHandle::unpark`] that happens at any time after the last `park` returned
 ///   makes the next `park` return at once: the notification is remembered, once.
 /// - Wakers are called on this thread, inside `park`, with none of the driver's locks held.
+/// - A panic of a waker is contained: the panic hook has reported it, everybody else is woken, and
+///   `park` (or [`DriverHandle::rescue`], or the driver's drop) goes on as if the waker had
+///   returned.
 /// - An error is a fault of the operating system. The worker reports it once and goes on; a driver
-///   stays usable after returning one.
+///   stays usable after returning one. A `park` that panics all the same is taken for one that
+///   failed.
 pub trait Driver: 'static {
     /// Waits, wakes whoever became ready, and says what time it is.
     ///

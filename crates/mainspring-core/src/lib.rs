@@ -64,3 +64,8 @@ pub use handshake::Handshake;
 pub use handshake::completion::{Completer, Completion, completion, completion_with_cancel};
 pub use relay::Relay;
 pub use wake_batch::WakeBatch;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

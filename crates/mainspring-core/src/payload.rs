@@ -32,5 +32,13 @@ pub fn discard(payload: Payload) {
     }
 }
 
+/// The text of a panic, if its payload is a text.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+    payload
+        .downcast_ref::<&'static str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
 #[cfg(test)]
 mod tests;

@@ -48,3 +48,8 @@ pub use local::LocalExecutor;
 pub use shutdown::ShutdownReport;
 pub use spawn::{spawn_local, try_spawn_local};
 pub use worker::Step;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,7 +12,7 @@ use crate::root::Root;
 use crate::shutdown::ShutdownReport;
 use crate::worker::{Step, Worker};
 use mainspring_core::blocking::BlockingGroup;
-use mainspring_core::context::Slot;
+use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll;
 use mainspring_core::shutdown::Controller;
@@ -40,8 +40,9 @@ thread_local! {
 /// for anything that holds `Rc`s, and one beside a foreign event loop (see
 /// [`tick`](Self::tick)). For tasks that should move to whichever core is idle, use a pool.
 ///
-/// Tasks run inside [`block_on`](Self::block_on) or [`tick`](Self::tick) and wait otherwise.
-/// Dropping the executor drops every task that has not ended, at home.
+/// Tasks run inside [`block_on`](Self::block_on) or [`tick`](Self::tick) and wait otherwise, and so
+/// does whatever the driver serves. Dropping the executor drops every task that has not ended, at
+/// home.
 ///
 /// # Guarantees
 ///
@@ -187,6 +188,19 @@ impl LocalExecutor {
         let worker = running.worker();
         let turn = worker.park(Until::Now);
         worker.step(turn.now)
+    }
+
+    /// Makes the driver's services current on this thread while the guard lives: sockets that are
+    /// made under it, and sleeps that are first polled under it, belong to this executor's driver.
+    ///
+    /// Nothing runs: the driver serves nobody until [`block_on`](Self::block_on),
+    /// [`tick`](Self::tick) or [`shutdown`](Self::shutdown) parks on it, and the free functions
+    /// that spawn find no executor. Inside those calls it is current anyway.
+    ///
+    /// A guard that is forgotten keeps the driver's services current for the rest of the thread's
+    /// life, and some of its memory with them; see [`Entered`].
+    pub fn enter(&self) -> Entered {
+        self.hub.shared.driver().enter()
     }
 
     /// A lower bound of when the driver has something to do, if it knows of anything.

@@ -9,16 +9,17 @@
 //!
 //! - **worker.turn** — a step polls at most as many tasks as its pace says and stops when the
 //!   driver has something, so that I/O and timers are never starved by tasks that wake each other.
-//! - **worker.faults** — a driver's error is reported, errors in a row once and no more than once a
-//!   second, and never ends the worker; while errors go on the worker waits a growing time, at most
-//!   64 ms, so that it neither spins nor sleeps.
+//! - **worker.faults** — a driver's error, or a panic in its wait, is reported, those in a row once
+//!   and no more than once a second, and never ends the worker; while they go on the worker waits a
+//!   growing time, at most 64 ms, so that it neither spins nor sleeps.
 
 use crate::local::shared::SharedRef;
 use crate::pace::Pace;
 use mainspring_core::driver::{Driver, Turn, Until};
+use mainspring_core::payload::absorb;
 use mainspring_core::poll;
 use mainspring_core::time::{self, Deadline, Nanos};
-use std::io;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// What a step left behind.
@@ -77,23 +78,26 @@ impl Worker {
 
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Turn {
-        match self.driver.park(until) {
-            Ok(turn) => {
+        let mut waited = None;
+        // CLAIM: [worker.faults] a driver is foreign code; what it unwinds with ends here, and
+        // neither the root future nor the tasks go with it.
+        absorb(|| waited = Some(self.driver.park(until)));
+        match waited {
+            Some(Ok(turn)) => {
                 self.faults.over();
-                turn
+                return turn;
             }
-            Err(error) => {
-                self.faults.another(&error);
-                Turn {
-                    now: time::now(),
-                    woken: 0,
-                }
-            }
+            Some(Err(error)) => self.faults.another(&error),
+            None => self.faults.another(&"it panicked"),
+        }
+        Turn {
+            now: time::now(),
+            woken: 0,
         }
     }
 }
 
-/// Errors of the driver, since it last worked.
+/// Errors and panics of the driver, since it last worked.
 #[derive(Default)]
 struct Faults {
     in_a_row: u32,
@@ -112,10 +116,10 @@ impl Faults {
         self.in_a_row = 0;
     }
 
-    fn another(&mut self, error: &io::Error) {
+    fn another(&mut self, why: &dyn Display) {
         if self.is_worth_telling(time::now()) {
             eprintln!(
-                "mainspring: MS0003 the driver cannot wait: {error}; the worker goes on and tries \
+                "mainspring: MS0003 the driver cannot wait: {why}; the worker goes on and tries \
                  again (docs/errors.md)"
             );
         }

@@ -43,13 +43,16 @@ pub(crate) mod uring;
 pub use self::refusal::RingRefusal;
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
 /// Which part of the operating system serves the sockets.
 ///
 /// The environment variable `MAINSPRING_BACKEND`, if it is `poll`, makes [`Auto`](Self::Auto) mean
-/// [`Poll`](Self::Poll): for comparing the two without a rebuild.
+/// [`Poll`](Self::Poll): for comparing the two without a rebuild. `auto`, or nothing, changes
+/// nothing; anything else is ignored, and one line on stderr says so (MS0012). A backend that is
+/// asked for by its name in the program asks no environment.
 ///
 /// ```
 /// use mainspring_reactor::Backend;
@@ -84,7 +87,43 @@ impl Backend {
 
     /// Whether the environment asks for readiness.
     pub(crate) fn is_poll_asked_for() -> bool {
-        std::env::var_os("MAINSPRING_BACKEND").is_some_and(|name| name == "poll")
+        let name = std::env::var_os("MAINSPRING_BACKEND");
+        match Asked::by(name.as_deref()) {
+            Asked::Nothing => false,
+            Asked::Poll => true,
+            Asked::Unknown(name) => {
+                UNKNOWN_ASKED.call_once(|| {
+                    eprintln!(
+                        "mainspring: MS0012 MAINSPRING_BACKEND is {name:?}, which is neither \
+                         \"auto\" nor \"poll\", and is ignored (docs/errors.md)"
+                    );
+                });
+                false
+            }
+        }
+    }
+}
+
+/// A process is told once.
+// DOOR: one static for the process, which no model explores.
+static UNKNOWN_ASKED: std::sync::Once = std::sync::Once::new();
+
+/// What the environment asks of [`Backend::Auto`].
+#[derive(Debug, PartialEq, Eq)]
+enum Asked<'n> {
+    Nothing,
+    Poll,
+    Unknown(&'n OsStr),
+}
+
+impl<'n> Asked<'n> {
+    fn by(name: Option<&'n OsStr>) -> Self {
+        match name {
+            None => Self::Nothing,
+            Some(name) if name.is_empty() || name == "auto" => Self::Nothing,
+            Some(name) if name == "poll" => Self::Poll,
+            Some(name) => Self::Unknown(name),
+        }
     }
 }
 

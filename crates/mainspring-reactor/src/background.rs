@@ -10,7 +10,6 @@ use crate::driver::{self, Hub, Reactor};
 use crate::error::ReactorError;
 use mainspring_core::driver::{Driver, Until};
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
 // DOOR: one static for the process, which no model explores, and the thread's first words.
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
@@ -54,10 +53,9 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 fn serve(mut reactor: Reactor) {
     let mut told: Option<Instant> = None;
     loop {
-        // A waker is foreign code, and every socket without a reactor depends on this thread. What
-        // it panicked with has been reported by the panic hook.
-        let turn = panic::catch_unwind(AssertUnwindSafe(|| reactor.park(Until::Forever)));
-        if let Ok(Err(error)) = turn {
+        // Every socket without a reactor depends on this thread. A waker that panics does not end
+        // it: a driver contains that.
+        if let Err(error) = reactor.park(Until::Forever) {
             if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
                 told = Some(Instant::now());
                 eprintln!("mainspring: the background reactor {error} (MS0003)");

@@ -35,7 +35,8 @@ pub(crate) fn current() -> Option<Hub> {
 ///
 /// One for each worker; wrap it in the timer's driver to have timers. A socket belongs to the
 /// reactor that was [entered](DriverHandle::enter) on the thread that made it, for its whole life,
-/// and may be used from any thread; the reactor itself stays where it was made. Without an executor
+/// and may be used from any thread; the reactor itself stays where it was made. A reactor that is
+/// entered and not [parked](Driver::park) serves nobody. Without an executor
 /// of the mainspring family none is needed: where no reactor is current, one background thread
 /// serves.
 ///
@@ -249,6 +250,8 @@ impl Driver for Reactor {
 }
 
 impl DriverHandle for Handle {
+    /// Sockets that are made while the guard lives are the reactor's. A reactor that is entered and
+    /// not parked serves nobody: a wait on one of its sockets does not end.
     fn enter(&self) -> Entered {
         Entered::new(&CURRENT, Arc::new(self.hub.clone()))
     }

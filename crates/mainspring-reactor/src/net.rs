@@ -19,6 +19,8 @@
 //!
 //! - **net.received** — memory counts as initialised only for bytes that the system says it has
 //!   written there.
+//! - **net.descriptor** — the descriptor that a socket lends is open for as long as the socket is
+//!   borrowed: it is closed when its owner is dropped, and by nothing before.
 //!
 //! # Which reactor
 //!
@@ -30,6 +32,10 @@ mod methods;
 
 mod accept_error;
 mod addr;
+#[cfg(unix)]
+mod as_fd;
+#[cfg(windows)]
+mod as_socket;
 mod half;
 mod into_std;
 mod ops;

@@ -10,6 +10,8 @@
 
 #[path = "support/arguments.rs"]
 mod arguments;
+#[path = "support/listen.rs"]
+mod listen;
 
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::shutdown::{self, Controller, Requested, Signal};
@@ -18,7 +20,6 @@ use mainspring::{Backend, LocalRuntime, spawn_local};
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::process::ExitCode;
 use std::task::Poll;
@@ -35,13 +36,13 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 struct Options {
     backend: Backend,
-    addr: SocketAddr,
+    addr: String,
 }
 
 fn main() -> ExitCode {
     let mut options = Options {
         backend: Backend::Auto,
-        addr: SocketAddr::from(([127, 0, 0, 1], 7000)),
+        addr: "127.0.0.1:7000".to_owned(),
     };
     let read = arguments::read(USAGE, |name, value| match name {
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
@@ -66,7 +67,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let stopped = stop.signal();
     ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(options.addr)?;
+        let listener = listen::on(&options.addr).await?;
         let addr = listener.local_addr()?;
         println!("listening on {addr} (backend: {})", runtime.backend());
         accept(&listener, &stopped).await

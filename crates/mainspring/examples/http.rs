@@ -13,11 +13,14 @@
 //! | others | 404 |
 //!
 //! Connections are kept alive. One that does not send the whole header of a request in time is
-//! closed. Ctrl-C and SIGTERM end the server: it accepts nobody any more, answers the requests that
-//! it has begun to, and says how that went.
+//! closed; one that has ended its own direction is answered all the same. Ctrl-C and SIGTERM end
+//! the server: it accepts nobody any more, answers the requests that it has begun to, closes all
+//! other connections, and says how that went.
 
 #[path = "support/arguments.rs"]
 mod arguments;
+#[path = "support/listen.rs"]
+mod listen;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -28,11 +31,11 @@ use mainspring::net::{TcpListener, TcpStream};
 use mainspring::shutdown::{self, Controller, Signal};
 use mainspring::time::{Deadline, sleep};
 use mainspring::{Backend, LocalRuntime, spawn_local};
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::task::Poll;
@@ -48,16 +51,20 @@ usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SEC
 /// How long a shutdown may take. Half of it is for the requests that were begun.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
+/// How long, in a shutdown, the end of an answer may be on its way. Hyper does not tell that from
+/// half a header, which is waited for as long, therefore.
+const LINGER: Duration = Duration::from_millis(100);
+
 struct Options {
     backend: Backend,
-    addr: SocketAddr,
+    addr: String,
     header_timeout: Duration,
 }
 
 fn main() -> ExitCode {
     let mut options = Options {
         backend: Backend::Auto,
-        addr: SocketAddr::from(([127, 0, 0, 1], 8080)),
+        addr: "127.0.0.1:8080".to_owned(),
         header_timeout: Duration::from_secs(10),
     };
     let read = arguments::read(USAGE, |name, value| match name {
@@ -85,7 +92,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let stopped = stop.signal();
     ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(options.addr)?;
+        let listener = listen::on(&options.addr).await?;
         let addr = listener.local_addr()?;
         println!("listening on {addr} (backend: {})", runtime.backend());
         accept(&listener, &stopped, options.header_timeout).await
@@ -117,20 +124,41 @@ async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration)
 async fn serve(stream: TcpStream, header_timeout: Duration) -> hyper::Result<()> {
     // Answers are written whole. What is refused is only an optimization.
     let _ = stream.set_nodelay(true);
+    let is_answering = Cell::new(false);
     let connection = http1::Builder::new()
         .timer(Timer)
         .header_read_timeout(header_timeout)
-        .serve_connection(Io::new(stream), service_fn(respond));
+        .half_close(true)
+        .serve_connection(
+            Io::new(stream),
+            service_fn(async |request| {
+                is_answering.set(true);
+                let answer = respond(request).await;
+                is_answering.set(false);
+                answer
+            }),
+        );
     let mut connection = pin!(connection);
     let signal = shutdown::signal();
     let mut shutdown = pin!(signal.requested());
     let mut is_ending = false;
+    let mut linger = None;
     poll_fn(|cx| {
         if !is_ending && shutdown.as_mut().poll(cx).is_ready() {
             is_ending = true;
             connection.as_mut().graceful_shutdown();
         }
-        connection.as_mut().poll(cx)
+        let served = connection.as_mut().poll(cx);
+        if served.is_ready() || !is_ending {
+            return served;
+        }
+        if is_answering.get() {
+            linger = None;
+            return Poll::Pending;
+        }
+        // No request is under way, and the client need not send one.
+        let linger = linger.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        linger.as_mut().poll(cx).map(Ok)
     })
     .await
 }

@@ -63,6 +63,8 @@ pub use self::blocking::{spawn_blocking, spawn_blocking_as};
 pub use self::runtime::{LocalBuilder, LocalRuntime, block_on};
 pub use self::spawn::spawn;
 #[doc(inline)]
+pub use mainspring_core::context::Entered;
+#[doc(inline)]
 pub use mainspring_core::task::yield_now;
 #[doc(inline)]
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};

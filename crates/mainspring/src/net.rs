@@ -1,7 +1,10 @@
 //! Sockets: [`TcpListener`], [`TcpStream`], [`TcpSocket`], and names to addresses.
 //!
 //! On a thread that runs a [`LocalRuntime`](crate::LocalRuntime) a socket belongs to that runtime
-//! from the call that makes it on. Made where none runs, it is served by one background thread.
+//! from the call that makes it on. While that runtime is not running (inside `block_on`, `tick` or
+//! `shutdown`), nobody serves the socket, and a wait on it from elsewhere does not end. Made where
+//! none runs, and none was [entered](crate::LocalRuntime::enter), it is served by one background
+//! thread.
 //!
 //! A call whose future has a named type may be dropped at any time without losing a byte or a
 //! connection; the others say in their documentation what is lost.

@@ -218,6 +218,7 @@ impl BlockingGroup {
             group: self.clone(),
             number,
             class,
+            submitted_at,
         })
     }
 
@@ -301,11 +302,16 @@ pub(super) struct Ticket {
     group: BlockingGroup,
     number: u64,
     class: Blocking,
+    submitted_at: &'static Location<'static>,
 }
 
 impl Ticket {
     pub(super) fn class(&self) -> Blocking {
         self.class
+    }
+
+    pub(super) fn submitted_at(&self) -> &'static Location<'static> {
+        self.submitted_at
     }
 
     pub(super) fn start(&self) {

@@ -80,7 +80,11 @@ where
             State::Queued(closure) => {
                 self.ticket.start();
                 let result = catch_unwind(AssertUnwindSafe(closure));
-                State::Done(result.map_err(BlockingError::Panicked))
+                let submitted_at = self.ticket.submitted_at();
+                State::Done(result.map_err(|payload| BlockingError::Panicked {
+                    payload,
+                    submitted_at,
+                }))
             }
             done => done,
         };

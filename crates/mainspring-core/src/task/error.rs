@@ -1,8 +1,7 @@
 //! Why a task gave no output.
 
 use super::TaskId;
-use super::unobserved::message;
-use crate::payload::Payload;
+use crate::payload::{Payload, message};
 use std::any::Any;
 use std::fmt;
 use std::panic::Location;

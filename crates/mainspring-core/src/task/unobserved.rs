@@ -2,7 +2,7 @@
 
 use super::TaskId;
 use super::header::Header;
-use crate::payload::{Payload, absorb, discard};
+use crate::payload::{Payload, absorb, discard, message};
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicU64, RwLock};
 use std::any::Any;
@@ -45,14 +45,6 @@ impl fmt::Display for UnobservedFailure<'_> {
             Unobserved::Leak => f.write_str("leaked: it was dropped after its executor ended"),
         }
     }
-}
-
-/// The text of a panic, if its payload is a text.
-pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
-    payload
-        .downcast_ref::<&'static str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
 type Hook = dyn Fn(&UnobservedFailure<'_>) + Send + Sync;

@@ -1,4 +1,5 @@
-use super::{Backend, Explanation, RingRefusal};
+use super::{Asked, Backend, Explanation, RingRefusal};
+use std::ffi::OsStr;
 
 #[test]
 fn names_of_backends_are_read_as_they_are_written() {
@@ -18,4 +19,16 @@ fn explanation_names_what_is_used_and_why() {
     assert_eq!(refused.used(), Backend::Poll);
     assert!(refused.to_string().contains("EPERM"));
     assert!(refused.to_string().contains("seccomp"));
+}
+
+#[test]
+fn environment_may_ask_for_readiness_and_for_nothing_else() {
+    let asked = |name| Asked::by(Some(OsStr::new(name)));
+    assert_eq!(Asked::by(None), Asked::Nothing);
+    assert_eq!(asked(""), Asked::Nothing);
+    assert_eq!(asked("auto"), Asked::Nothing);
+    assert_eq!(asked("poll"), Asked::Poll);
+    for name in ["uring", "epoll", "POLL", " poll"] {
+        assert_eq!(asked(name), Asked::Unknown(OsStr::new(name)));
+    }
 }

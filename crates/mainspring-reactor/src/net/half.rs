@@ -26,7 +26,7 @@ impl<'s> ReadHalf<'s> {
         Self { core }
     }
 
-    fn core(&self) -> &StreamCore {
+    pub(super) fn core(&self) -> &StreamCore {
         self.core
     }
 
@@ -43,7 +43,7 @@ impl<'s> WriteHalf<'s> {
         Self { core }
     }
 
-    fn core(&self) -> &StreamCore {
+    pub(super) fn core(&self) -> &StreamCore {
         self.core
     }
 

@@ -38,7 +38,7 @@ pub(super) fn split(core: StreamCore) -> (OwnedReadHalf, OwnedWriteHalf) {
 }
 
 impl OwnedReadHalf {
-    fn core(&self) -> &StreamCore {
+    pub(super) fn core(&self) -> &StreamCore {
         &self.core
     }
 
@@ -71,7 +71,7 @@ impl OwnedReadHalf {
 }
 
 impl OwnedWriteHalf {
-    fn core(&self) -> &StreamCore {
+    pub(super) fn core(&self) -> &StreamCore {
         self.core
             .as_ref()
             .expect("a half that was put away is gone")

@@ -163,7 +163,7 @@ impl TcpListener {
         Ok(Self { source })
     }
 
-    fn socket(&self) -> SockRef<'_> {
+    pub(super) fn socket(&self) -> SockRef<'_> {
         match &self.source {
             Source::Poll(io) => SockRef::from(io.source()),
             Source::Ring(listener) => SockRef::from(listener.socket()),
@@ -190,7 +190,8 @@ impl TcpListener {
     /// # Cancel safety
     ///
     /// *Safe*: dropped before it is ready it has accepted nothing. It loses its place among the
-    /// tasks that wait.
+    /// tasks that wait. Forgotten instead of dropped (`mem::forget`), it keeps its place for ever,
+    /// and a wake that it is given goes to nobody.
     ///
     /// # Errors
     ///

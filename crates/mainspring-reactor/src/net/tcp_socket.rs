@@ -111,6 +111,22 @@ impl TcpSocket {
         set_send_buffer_size: usize, send_buffer_size, set_send_buffer_size
     }
 
+    option! {
+        /// Whether the system asks now and then whether an idle connection is still there.
+        keepalive,
+        /// Has the system ask now and then whether an idle connection is still there. How often,
+        /// the system says: two hours later for the first time, usually.
+        set_keepalive: bool, keepalive, set_keepalive
+    }
+
+    option! {
+        /// Whether a socket for IPv6 keeps to IPv6, instead of serving IPv4, too.
+        only_v6,
+        /// Has a socket for IPv6 keep to IPv6, or serve IPv4, too, which is what most systems do
+        /// unless told otherwise. Before [`bind`](Self::bind).
+        set_only_v6: bool, only_v6, set_only_v6
+    }
+
     /// The address that was bound.
     ///
     /// # Errors

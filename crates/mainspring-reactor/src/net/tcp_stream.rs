@@ -178,7 +178,7 @@ impl TcpStream {
         self.core.close().await
     }
 
-    fn core(&self) -> &StreamCore {
+    pub(super) fn core(&self) -> &StreamCore {
         &self.core
     }
 
@@ -217,6 +217,26 @@ impl TcpStream {
     /// What the system says.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.core.socket().set_tcp_nodelay(nodelay)
+    }
+
+    /// Whether the system asks now and then whether the other side is still there.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn keepalive(&self) -> io::Result<bool> {
+        self.core.socket().keepalive()
+    }
+
+    /// Has the system ask now and then, while nothing is sent, whether the other side is still
+    /// there. A read fails when it is not. How often, the system says: two hours later for the
+    /// first time, usually.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn set_keepalive(&self, keepalive: bool) -> io::Result<()> {
+        self.core.socket().set_keepalive(keepalive)
     }
 
     /// How many hops a packet may take.

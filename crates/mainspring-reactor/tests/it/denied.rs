@@ -183,6 +183,22 @@ fn environment_asks_for_readiness() {
     rig::succeeded(output);
 }
 
+#[test]
+fn environment_that_asks_for_something_else_is_told_so_once() {
+    let name = "denied::environment_that_asks_for_something_else_is_told_so_once";
+    let output = rig::child_with(name, &[("MAINSPRING_BACKEND", "epoll")], || {
+        let explained = Backend::explain();
+        assert_ne!(explained.refusal(), Some(RingRefusal::Environment));
+        assert_eq!(Reactor::new().unwrap().refusal(), explained.refusal());
+    });
+    if let Some(output) = &output {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.matches("MS0012").count(), 1, "{said}");
+        assert!(said.contains("\"epoll\""), "{said}");
+    }
+    rig::succeeded(output);
+}
+
 /// Counts how often it is woken.
 #[derive(Default)]
 struct Count(AtomicUsize);

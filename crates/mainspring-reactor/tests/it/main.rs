@@ -25,6 +25,7 @@ mod faults;
 mod idle;
 #[cfg(target_os = "linux")]
 mod many;
+mod options;
 mod owned;
 mod parity;
 #[cfg(target_os = "linux")]

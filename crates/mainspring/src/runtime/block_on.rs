@@ -15,10 +15,17 @@ use std::future::Future;
 /// The future need be neither `Send` nor `'static`. Tasks that have not ended when it is ready are
 /// dropped, and so are cleanups; jobs on the blocking pool that have not begun are refused.
 ///
+/// A socket or a sleep belongs to the runtime that was running where it was made. While that
+/// runtime is not running (here: between two calls), nobody serves it, and a wait on it from
+/// elsewhere does not end.
+///
 /// # Complexity and allocation
 ///
 /// The first call on a thread opens a reactor, which the thread keeps; sockets made in one call
-/// work in the next. Every call makes an executor, some ten small allocations.
+/// work in the next. Over the ring that, and its end with the thread, costs about a millisecond: a
+/// thread that lives shortly does better with a [`LocalRuntime`](crate::LocalRuntime) over
+/// [`Backend::Poll`](crate::Backend::Poll). Every call makes an executor, some ten small
+/// allocations.
 ///
 /// If the system refuses the reactor its descriptors, the call does without: timers work, and
 /// sockets fall back to the background thread, or say why not.

@@ -4,10 +4,13 @@ use mainspring::shutdown;
 use mainspring::time::{interval, sleep, timeout};
 use mainspring::{Backend, LocalRuntime, Step, spawn, spawn_blocking, spawn_local, yield_now};
 use std::cell::Cell;
-use std::future::pending;
+use std::future::{Future, pending};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -98,6 +101,77 @@ fn future_that_panics_leaves_the_runtime_usable() {
             io::Result::Ok(buf)
         });
         assert_eq!(greeting.expect("no error"), *b"still here");
+    }
+}
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker, on purpose");
+    }
+}
+
+/// Polls once, with a waker that panics.
+fn poll_to_panic(future: Pin<&mut impl Future>) {
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(future.poll(&mut Context::from_waker(&waker)).is_pending());
+}
+
+#[test]
+fn waker_that_panics_ends_nobody_but_itself() {
+    for runtime in runtimes() {
+        let received = runtime.block_on(async {
+            let (mut client, mut server) = pair().await;
+            let task = spawn_local(async move {
+                let mut buf = [0; 3];
+                let mut read = pin!(server.read(&mut buf));
+                poll_to_panic(read.as_mut());
+                let mut nap = pin!(sleep(Duration::from_millis(1)));
+                poll_to_panic(nap.as_mut());
+                // Due no earlier than the other: whoever panics does not keep this from waking.
+                sleep(Duration::from_millis(1)).await;
+                nap.await;
+                read.await
+            });
+            yield_now().await;
+            client.write_all(b"abc").await.expect("sent");
+            task.await.expect("no panic").expect("received")
+        });
+        assert_eq!(received, 3);
+    }
+}
+
+#[test]
+fn waker_that_panics_at_the_end_of_a_runtime_is_contained() {
+    for runtime in runtimes() {
+        let (client, mut server) = runtime.block_on(pair());
+        let mut buf = [0; 3];
+        let mut read = pin!(server.read(&mut buf));
+        let mut nap = pin!(sleep(Duration::from_secs(60)));
+        runtime.block_on(async {
+            poll_to_panic(read.as_mut());
+            poll_to_panic(nap.as_mut());
+        });
+        drop(runtime);
+        drop(client);
+    }
+}
+
+#[test]
+fn socket_made_under_the_guard_belongs_to_the_runtime() {
+    for runtime in runtimes() {
+        let entered = runtime.enter();
+        let (listener, address) = listen();
+        drop(entered);
+        assert_eq!(listener.backend(), runtime.backend());
+        runtime.block_on(async {
+            let connect = spawn_local(TcpStream::connect(address));
+            let (server, _peer) = listener.accept().await.expect("a connection");
+            let client = connect.await.expect("no panic").expect("its other end");
+            assert_eq!(client.peer_addr().ok(), server.local_addr().ok());
+        });
+        assert_eq!(fallback_threads(), Vec::<String>::new());
     }
 }
 

@@ -153,6 +153,36 @@ fn driver_that_fails_neither_ends_the_worker_nor_stops_its_tasks() {
     assert!(failures.get() >= 4);
 }
 
+// WITNESS: worker.faults
+#[test]
+fn driver_that_panics_ends_neither_the_root_future_nor_its_tasks() {
+    let parks = Rc::new(Cell::new(0));
+    let root: Rc<Cell<Option<Waker>>> = Rc::default();
+    let (count, parked) = (Rc::clone(&parks), Rc::clone(&root));
+    let executor = executor(&Rc::new(Cell::new(false)), move |_| {
+        count.set(count.get() + 1);
+        assert!(count.get() > 3, "on purpose");
+        if let Some(waker) = parked.take() {
+            waker.wake();
+        }
+        turn()
+    });
+    let task = executor.spawn_local(async { 7 });
+    let mut polls = 0;
+    let output = executor.block_on(poll_fn(|cx| {
+        polls += 1;
+        if polls == 2 {
+            return Poll::Ready("the root future lives");
+        }
+        root.set(Some(cx.waker().clone()));
+        Poll::Pending
+    }));
+    assert_eq!(output, "the root future lives");
+    // Three that panic, the one that wakes, and the look of who leaves.
+    assert_eq!(parks.get(), 5);
+    assert_eq!(executor.block_on(task).ok(), Some(7));
+}
+
 #[test]
 fn foreign_loop_is_told_when_to_come_back() {
     let executor = executor(&Rc::new(Cell::new(false)), |until| {

@@ -180,7 +180,7 @@ impl Hub {
     /// Tells the sources what happened, and wakes who waited for it. Returns how many were woken.
     pub(crate) fn dispatch(&self, events: &Events) -> usize {
         let mut woken = 0;
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         let mut rest = events.iter().peekable();
         while rest.peek().is_some() {
             // Before the lock, so that it outlives the lock when something unwinds.
@@ -212,7 +212,6 @@ impl Hub {
                 panics.catch(|| woken += shared.waiters.tell_next());
             }
         }
-        panics.resume();
         woken
     }
 
@@ -238,7 +237,7 @@ impl Hub {
         sources.is_closed = true;
         let left = sources.registry.drain();
         drop(sources);
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         for shared in left {
             shared.word.leave();
             let mut batch = WakeBatch::new();
@@ -246,7 +245,6 @@ impl Hub {
             panics.catch(|| batch.wake_all());
             panics.catch(|| shared.waiters.tell_all());
         }
-        panics.resume();
     }
 }
 

@@ -252,7 +252,7 @@ impl Hub {
     /// Tells the sockets what has completed, and wakes who waited for it. Returns how many.
     pub(crate) fn dispatch(&self, completed: &[Completed]) -> usize {
         let mut woken = 0;
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         let mut batch = WakeBatch::new();
         for one in completed {
             let waker = self.complete(*one, &mut panics, &mut woken);
@@ -266,7 +266,6 @@ impl Hub {
             }
         }
         panics.catch(|| batch.wake_all());
-        panics.resume();
         woken
     }
 
@@ -319,7 +318,7 @@ impl Hub {
                 flags: 0,
             })
             .collect();
-        let mut panics = Panics::default();
+        let mut panics = Panics;
         // CLAIM: [uring-hub.answered]
         panics.catch(|| {
             self.dispatch(&answers);
@@ -332,7 +331,6 @@ impl Hub {
                  {END_LIMIT:?}; their memory is kept for ever (MS0010)"
             );
         }
-        panics.resume();
     }
 
     fn drain(&self, panics: &mut Panics) {

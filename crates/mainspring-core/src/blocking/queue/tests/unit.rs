@@ -216,9 +216,17 @@ fn panics_of_jobs_results_and_wakers_take_no_thread_down() {
     assert_eq!(lane.stats().threads, 1);
     open.send(()).unwrap();
     assert!(value(wait(gated)));
-    let Err(BlockingError::Panicked(payload)) = wait(panics) else {
-        panic!("the job did not panic");
+    let Err(error) = wait(panics);
+    let said = error.to_string();
+    assert!(said.ends_with(") panicked: on purpose"), "{said}");
+    let BlockingError::Panicked {
+        payload,
+        submitted_at,
+    } = error
+    else {
+        panic!("the job did not panic, but: {error}");
     };
+    assert!(said.contains(&submitted_at.to_string()), "{said}");
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
     assert_eq!(value(wait(last)), 4);
     assert_eq!(value(wait(woken)), 3);

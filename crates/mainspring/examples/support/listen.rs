@@ -1,0 +1,16 @@
+//! From what the command line says to a listener.
+
+use mainspring::net::{TcpListener, lookup_host};
+use std::io;
+
+/// Listens on the first address of `host`, a name or an IP address with a port, that is to be had.
+pub(crate) async fn on(host: &str) -> io::Result<TcpListener> {
+    let mut last = None;
+    for address in lookup_host(host).await? {
+        match TcpListener::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::other(format!("{host} has no address"))))
+}
