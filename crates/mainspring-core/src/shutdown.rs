@@ -30,6 +30,7 @@
 //! No waker is cloned, woken or dropped while the lock is held.
 
 use crate::context::{Entered, Slot};
+use crate::payload::absorb;
 use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
 use crate::wait::{self, WaitKind};
@@ -80,7 +81,8 @@ impl Controller {
     }
 
     /// Requests the shutdown, to be complete by `deadline`, and wakes all who wait for it.
-    /// Requested again, the earlier deadline holds.
+    /// Requested again, the earlier deadline holds. A waker that panics is contained, so that the
+    /// shutdown goes on: the panic hook has reported it.
     pub fn request(&self, deadline: Deadline) {
         loop {
             let mut batch = WakeBatch::new();
@@ -100,7 +102,7 @@ impl Controller {
             if batch.is_empty() {
                 return;
             }
-            batch.wake_all();
+            absorb(|| batch.wake_all());
         }
     }
 }

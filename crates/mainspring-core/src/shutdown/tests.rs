@@ -42,6 +42,34 @@ fn request_wakes_all_who_wait_in_the_order_they_came() {
     }
 }
 
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker, on purpose");
+    }
+}
+
+// WITNESS: shutdown.told
+#[test]
+fn waker_that_panics_stops_neither_the_request_nor_the_others() {
+    let controller = Controller::new();
+    let woken = Arc::new(Mutex::new(Vec::new()));
+    let mut waits: Vec<_> = (0..100)
+        .map(|_| Box::pin(controller.signal().requested()))
+        .collect();
+    for (i, wait) in waits.iter_mut().enumerate() {
+        let waker = match i % 10 {
+            0 => Waker::from(Arc::new(Panics)),
+            _ => Waker::from(Arc::new(Order(i, Arc::clone(&woken)))),
+        };
+        assert!(poll(wait.as_mut(), &waker).is_pending());
+    }
+    controller.request(Deadline::never());
+    let expected: Vec<_> = (0..100).filter(|i| i % 10 != 0).collect();
+    assert_eq!(*woken.lock().unwrap(), expected);
+}
+
 #[test]
 fn second_request_can_only_bring_the_deadline_nearer() {
     let controller = Controller::new();

@@ -25,6 +25,7 @@ use crate::backend::{Backend, uring};
 use crate::background;
 use crate::driver::Hub;
 use crate::error::{ReactorError, while_doing};
+use mainspring_core::payload::absorb;
 use mainspring_core::time::{self, Sleep};
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{From, Waiter, Why};
@@ -289,7 +290,11 @@ impl TcpListener {
 
     /// Tells the next waiter that there may be more.
     fn tell_next(&self) {
-        self.queue().wake_one(From::Oldest);
+        // Its waker is somebody else's: what that panics with is no affair of whoever tells it, who
+        // may hold a connection.
+        absorb(|| {
+            self.queue().wake_one(From::Oldest);
+        });
     }
 
     fn number(&self) -> u64 {

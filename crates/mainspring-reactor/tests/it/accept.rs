@@ -207,3 +207,31 @@ fn one_event_wakes_one_task_and_each_the_next() {
     assert_eq!(woken(), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]);
     drop(clients);
 }
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker, on purpose");
+    }
+}
+
+/// Who accepts tells the next, whose waker is none of its business.
+// WITNESS: accept.chain
+#[test]
+fn waker_that_panics_does_not_cost_another_its_connection() {
+    let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
+    let _entered = reactor.handle().enter();
+    let (listener, address) = listener();
+    let (mut first, mut second) = (pin!(listener.accept()), pin!(listener.accept()));
+    let panics = Waker::from(Arc::new(Panics));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    let polled = second.as_mut().poll(&mut Context::from_waker(&panics));
+    assert!(polled.is_pending());
+    let clients = [(); 2].map(|()| net::TcpStream::connect(address).unwrap());
+    assert_eq!(reactor.park(Until::Forever).unwrap().woken, 1);
+    assert!(first.as_mut().poll(&mut cx).is_ready());
+    assert!(second.as_mut().poll(&mut cx).is_ready());
+    drop(clients);
+}

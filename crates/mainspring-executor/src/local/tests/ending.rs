@@ -44,6 +44,29 @@ fn executor_dropped_with_tasks_drops_each_at_home() {
     assert!(error.is_cancelled());
 }
 
+struct Panics;
+
+impl std::task::Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker, on purpose");
+    }
+}
+
+// WITNESS: local.listed
+#[test]
+fn waker_that_panics_at_the_shutdown_signal_keeps_no_task_from_being_dropped() {
+    let (sender, receiver) = mpsc::channel();
+    let executor = LocalExecutor::new();
+    let signal = executor.block_on(async { mainspring_core::shutdown::signal() });
+    let mut requested = std::pin::pin!(signal.requested());
+    let waker = Waker::from(Arc::new(Panics));
+    let mut cx = std::task::Context::from_waker(&waker);
+    assert!(requested.as_mut().poll(&mut cx).is_pending());
+    drop(executor.spawn_local(guarded(Witness(sender))));
+    drop(executor);
+    assert_eq!(receiver.iter().count(), 1);
+}
+
 // B037. WITNESS: local.home-only
 #[test]
 fn abort_from_another_thread_drops_the_future_at_home() {
