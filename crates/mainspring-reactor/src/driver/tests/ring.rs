@@ -9,7 +9,7 @@ use crate::net::{TcpListener, TcpStream};
 use mainspring_core::driver::{Driver, Until};
 use mainspring_core::time;
 use std::future::Future;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-type Make = fn(Backend) -> std::io::Result<Reactor>;
+type Make = fn(Backend) -> io::Result<Reactor>;
 const EACH: [Make; 2] = [Reactor::with_backend, Reactor::shared];
 
 /// `None`, said loudly, where the kernel has no ring.
@@ -62,16 +62,12 @@ fn ends<F: Future>(future: Pin<&mut F>, waker: &Waker) -> F::Output {
     }
 }
 
-/// Leaves no room, also when the system has moved what it had.
-fn fill(reactor: &mut Reactor, stream: &mut TcpStream) {
-    let mut dry = 0;
-    while dry < 20 {
-        dry += 1;
-        while stream.try_write(&[7; 1 << 16]).is_ok() {
-            dry = 0;
+/// Writes until that fails.
+async fn write_on(stream: &mut TcpStream) -> io::Error {
+    loop {
+        if let Err(error) = stream.write(&[7; 1 << 16]).await {
+            return error;
         }
-        let _turn = reactor.park(Until::Now).unwrap();
-        thread::yield_now();
     }
 }
 
@@ -91,14 +87,13 @@ fn dropped_reactor_wakes_who_waits_once_and_each_gets_one_error() {
         let (mut sender, _sender_other) = pair();
         let (mut writer, _writer_other) = pair();
         let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        fill(&mut reactor, &mut writer);
         let counts: [_; 5] = std::array::from_fn(|_| counted());
         {
             let mut buf = [0; 4];
             let mut read = pin!(reader.read(&mut buf));
             let mut read_owned = pin!(owned.read_owned(Vec::with_capacity(4)));
             let mut write_owned = pin!(sender.write_owned(vec![7; LONG]));
-            let mut write = pin!(writer.write(&[7; 4]));
+            let mut write = pin!(write_on(&mut writer));
             let mut accept = pin!(listener.accept());
             waits(read.as_mut(), &counts[0].1);
             waits(read_owned.as_mut(), &counts[1].1);
@@ -107,9 +102,11 @@ fn dropped_reactor_wakes_who_waits_once_and_each_gets_one_error() {
             waits(accept.as_mut(), &counts[4].1);
             let _turn = reactor.park(Until::Now).unwrap();
             let _turn = reactor.park(Until::Now).unwrap();
-            assert!(counts.iter().all(|(count, _)| woken(count) == 0));
+            // The system may have found more room for the writer meanwhile.
+            let told = || counts.each_ref().map(|(count, _)| woken(count));
+            assert!(matches!(told(), [0, 0, 0, _, 0]), "{:?}", told());
             drop(reactor);
-            assert!(counts.iter().all(|(count, _)| woken(count) == 1));
+            assert!(matches!(told(), [1, 1, 1, (1..), 1]), "{:?}", told());
             let error = ends(read.as_mut(), &counts[0].1).unwrap_err();
             assert!(
                 is_gone(&error) && error.to_string().contains("MS0005"),
@@ -120,7 +117,7 @@ fn dropped_reactor_wakes_who_waits_once_and_each_gets_one_error() {
             // Some of it was sent before; the rest is the next call's error.
             let (sent, buf) = ends(write_owned.as_mut(), &counts[2].1);
             assert!(sent.unwrap() < LONG && buf.len() == LONG);
-            assert!(is_gone(&ends(write.as_mut(), &counts[3].1).unwrap_err()));
+            assert!(is_gone(&ends(write.as_mut(), &counts[3].1)));
             assert!(is_gone(&ends(accept.as_mut(), &counts[4].1).unwrap_err()));
         }
         let rest = ends(pin!(sender.flush()), Waker::noop());
