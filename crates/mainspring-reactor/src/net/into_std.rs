@@ -11,8 +11,8 @@ pub struct IntoStd {
     pub stream: net::TcpStream,
     /// Bytes that come before whatever is read from the stream.
     pub unread: Vec<u8>,
-    /// What a read would have said after them, if the reactor had been told already: a reset that the
-    /// system reports once.
+    /// What a read would have said after them, if the reactor had been told already: a reset that
+    /// the system reports once.
     pub error: Option<io::Error>,
 }
 

@@ -29,8 +29,8 @@ use std::time::Duration;
 /// Dropping it closes the connection; [`shutdown`](Self::shutdown) first tells the other side that
 /// all was sent. On the ring the other side learns of a drop when the runtime next turns:
 /// [`close`](Self::close) waits for that. If bytes of a dropped
-/// [`write_owned`](Self::write_owned) have not been sent by then, the connection is reset: cut off is
-/// no clean end.
+/// [`write_owned`](Self::write_owned) have not been sent by then, the connection is reset: cut off
+/// is no clean end.
 ///
 /// # Trade-offs
 ///

@@ -168,8 +168,8 @@ impl Drop for Listener {
     }
 }
 
-/// Of a ring that several threads serve: keeps the listener for a completion that is not the last of
-/// its accept, from when it is copied out until it has been [delivered](complete).
+/// Of a ring that several threads serve: keeps the listener for a completion that is not the last
+/// of its accept, from when it is copied out until it has been [delivered](complete).
 pub(super) fn keep(completed: &Completed) {
     if is_kept(completed) {
         // SAFETY: [cell.lent, cell.kind] the last completion has not been copied out, and so its
@@ -196,8 +196,8 @@ unsafe fn let_go(completed: &Completed) -> Option<Arc<Shared>> {
 ///
 /// # Safety
 ///
-/// The number is a listener's, and its reference is still lent ([cell.lent]); of a ring that several
-/// threads serve, the completion went through [`keep`].
+/// The number is a listener's, and its reference is still lent ([cell.lent]); of a ring that
+/// several threads serve, the completion went through [`keep`].
 pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Panics) -> usize {
     let kept = match hub.profile() {
         Profile::Owned => None,

@@ -11,8 +11,8 @@
 //!   error; what a short count leaves is sent before anything else.
 //! - **write-half.kept** — the buffer of a send whose future was dropped is kept until the send has
 //!   ended.
-//! - **write-half.queued** — sends whose futures were dropped before their turn follow in order, and
-//!   before anything that is written later: while some wait, one is in flight.
+//! - **write-half.queued** — sends whose futures were dropped before their turn follow in order,
+//!   and before anything that is written later: while some wait, one is in flight.
 //! - **write-half.told** — the error of a send that nobody waits for is told once, to whoever
 //!   writes, flushes or shuts down next.
 
