@@ -122,8 +122,8 @@ impl TcpSocket {
     option! {
         /// Whether a socket for IPv6 keeps to IPv6, instead of serving IPv4, too.
         only_v6,
-        /// Has a socket for IPv6 keep to IPv6, or serve IPv4, too, which is what most systems do
-        /// unless told otherwise. Before [`bind`](Self::bind).
+        /// Has a socket for IPv6 keep to IPv6, or serve IPv4, too, which is what Linux does unless
+        /// told otherwise, and others do not. Before [`bind`](Self::bind).
         set_only_v6: bool, only_v6, set_only_v6
     }
 
