@@ -314,11 +314,10 @@ fn reset_is_told_behind_the_bytes_and_when_the_stream_leaves<D: Drive>() {
             let mut buf = [0; 8];
             assert_eq!(server.read(&mut buf).await.unwrap(), 3);
             let error = if leaves {
-                // By the call, or by the first read after it, and never as a mere end.
-                match server.into_std().await {
-                    Ok(mut left) => left.stream.read(&mut buf).unwrap_err(),
-                    Err(error) => error,
-                }
+                // With the stream, or by the first read from it, and never as a mere end.
+                let mut left = server.into_std().await.unwrap();
+                let told = left.error.take();
+                told.unwrap_or_else(|| left.stream.read(&mut buf).unwrap_err())
             } else {
                 let error = server.read(&mut buf).await.unwrap_err();
                 assert_eq!(server.read(&mut buf).await.unwrap(), 0, "told once");
