@@ -15,7 +15,6 @@
 //! | a name in [`Backend`], its reason in [`Explanation`] | this file | this file |
 
 pub(crate) mod notify;
-pub(crate) mod panics;
 pub(crate) mod poll;
 mod refusal;
 

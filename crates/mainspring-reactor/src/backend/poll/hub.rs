@@ -17,10 +17,10 @@ use super::readiness::{Half, Readiness, Report, Snapshot};
 use super::registry::{ALARM, Full, Registry, WAKER};
 use super::waiters::Waiters;
 use crate::backend::notify::{Notify, OnNotify, OnSleep};
-use crate::backend::panics::Panics;
 use crate::error::{ReactorError, while_doing};
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mainspring_core::time;
@@ -180,7 +180,6 @@ impl Hub {
     /// Tells the sources what happened, and wakes who waited for it. Returns how many were woken.
     pub(crate) fn dispatch(&self, events: &Events) -> usize {
         let mut woken = 0;
-        let mut panics = Panics;
         let mut rest = events.iter().peekable();
         while rest.peek().is_some() {
             // Before the lock, so that it outlives the lock when something unwinds.
@@ -207,9 +206,9 @@ impl Hub {
             drop(sources);
             woken += batch.len();
             // CLAIM: [hub.recorded] a waker that panics does not end the loop.
-            panics.catch(|| batch.wake_all());
+            absorb(|| batch.wake_all());
             for shared in queued {
-                panics.catch(|| woken += shared.waiters.tell_next());
+                absorb(|| woken += shared.waiters.tell_next());
             }
         }
         woken
@@ -237,13 +236,12 @@ impl Hub {
         sources.is_closed = true;
         let left = sources.registry.drain();
         drop(sources);
-        let mut panics = Panics;
         for shared in left {
             shared.word.leave();
             let mut batch = WakeBatch::new();
             take_woken(&shared, Report::BOTH, &mut batch);
-            panics.catch(|| batch.wake_all());
-            panics.catch(|| shared.waiters.tell_all());
+            absorb(|| batch.wake_all());
+            absorb(|| shared.waiters.tell_all());
         }
     }
 }

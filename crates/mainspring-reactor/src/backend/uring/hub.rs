@@ -26,12 +26,12 @@ use super::ring::{Completed, Ring};
 use super::{Profile, listener, stream};
 use crate::backend::RingRefusal;
 use crate::backend::notify::{Notify, OnNotify, OnSleep};
-use crate::backend::panics::Panics;
 use io_uring::opcode;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd};
 use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use mainspring_core::time;
 use std::fmt;
@@ -252,29 +252,23 @@ impl Hub {
     /// Tells the sockets what has completed, and wakes who waited for it. Returns how many.
     pub(crate) fn dispatch(&self, completed: &[Completed]) -> usize {
         let mut woken = 0;
-        let mut panics = Panics;
         let mut batch = WakeBatch::new();
         for one in completed {
-            let waker = self.complete(*one, &mut panics, &mut woken);
+            let waker = self.complete(*one, &mut woken);
             if let Some(waker) = waker {
                 woken += 1;
                 if let Err(waker) = batch.push(waker) {
-                    panics.catch(|| batch.wake_all());
+                    absorb(|| batch.wake_all());
                     let pushed = batch.push(waker);
                     debug_assert!(pushed.is_ok(), "uring-hub.outside: no room after all");
                 }
             }
         }
-        panics.catch(|| batch.wake_all());
+        absorb(|| batch.wake_all());
         woken
     }
 
-    fn complete(
-        &self,
-        completed: Completed,
-        panics: &mut Panics,
-        woken: &mut usize,
-    ) -> Option<Waker> {
+    fn complete(&self, completed: Completed, woken: &mut usize) -> Option<Waker> {
         match cell::kind(completed.data) {
             Kind::Nothing => None,
             Kind::Kick => {
@@ -285,12 +279,12 @@ impl Hub {
             }
             // SAFETY: [cell.lent, cell.kind] the number comes from the kernel, or has never been
             // there: its reference is still lent.
-            Kind::Read => unsafe { stream::complete_read(self, completed, panics) },
+            Kind::Read => unsafe { stream::complete_read(self, completed) },
             // SAFETY: [cell.lent, cell.kind] as above.
-            Kind::Write => unsafe { stream::complete_write(self, completed, panics) },
+            Kind::Write => unsafe { stream::complete_write(self, completed) },
             Kind::Accept => {
                 // SAFETY: [cell.lent, cell.kind] as above.
-                *woken += unsafe { listener::complete(self, completed, panics) };
+                *woken += unsafe { listener::complete(self, completed) };
                 None
             }
         }
@@ -318,12 +312,11 @@ impl Hub {
                 flags: 0,
             })
             .collect();
-        let mut panics = Panics;
         // CLAIM: [uring-hub.answered]
-        panics.catch(|| {
+        absorb(|| {
             self.dispatch(&answers);
         });
-        self.drain(&mut panics);
+        self.drain();
         let left = self.in_flight.load(Relaxed);
         if left > 0 {
             eprintln!(
@@ -333,7 +326,7 @@ impl Hub {
         }
     }
 
-    fn drain(&self, panics: &mut Panics) {
+    fn drain(&self) {
         let everything = opcode::AsyncCancel2::new(CancelBuilder::any())
             .build()
             .user_data(Kind::Nothing as u64);
@@ -354,7 +347,7 @@ impl Hub {
             }
             completed.clear();
             self.ring.reap(&mut completed);
-            panics.catch(|| {
+            absorb(|| {
                 self.dispatch(&completed);
             });
         }

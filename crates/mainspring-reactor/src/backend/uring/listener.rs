@@ -13,9 +13,9 @@ use super::cell::{self, Kind};
 use super::hub::{Gone, Hub};
 use super::ring::Completed;
 use super::stream;
-use crate::backend::panics::Panics;
 use crate::error::ReactorError;
 use io_uring::{cqueue, opcode, types::Fd};
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::Mutex;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::From;
@@ -198,7 +198,7 @@ unsafe fn let_go(completed: &Completed) -> Option<Arc<Shared>> {
 ///
 /// The number is a listener's, and its reference is still lent ([cell.lent]); of a ring that
 /// several threads serve, the completion went through [`keep`].
-pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Panics) -> usize {
+pub(super) unsafe fn complete(hub: &Hub, completed: Completed) -> usize {
     let kept = match hub.profile() {
         Profile::Owned => None,
         // SAFETY: [cell.batch] the caller's.
@@ -232,21 +232,21 @@ pub(super) unsafe fn complete(hub: &Hub, completed: Completed, panics: &mut Pani
     }
     let mut woken = 0;
     if hub.is_closed() {
-        panics.catch(|| shared.queue.wake_all());
+        absorb(|| shared.queue.wake_all());
     } else {
-        panics.catch(|| woken = usize::from(shared.queue.wake_one(From::Oldest)));
+        absorb(|| woken = usize::from(shared.queue.wake_one(From::Oldest)));
     }
     if is_last {
         if let Some(waker) = shared.settler.take() {
-            panics.catch(|| waker.wake());
+            absorb(|| waker.wake());
         }
         hub.ended();
         // SAFETY: [cell.lent] the last completion, by which the listener has left the state in
         // flight.
         let shared = unsafe { cell::take_back::<Shared>(completed.data) };
-        panics.catch(|| drop(shared));
+        absorb(|| drop(shared));
     }
-    panics.catch(|| drop(kept));
+    absorb(|| drop(kept));
     woken
 }
 

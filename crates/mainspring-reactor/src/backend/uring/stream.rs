@@ -32,12 +32,12 @@ use super::read_half::{Body, OnRead, Piece, ReadHalf, Source};
 use super::ring::Completed;
 use super::side::Side;
 use super::write_half::{OnWrite, Span, WriteHalf};
-use crate::backend::panics::Panics;
 use crate::backend::poll::Half;
 use crate::error::ReactorError;
 use io_uring::opcode;
 use io_uring::squeue::Entry;
 use io_uring::types::Fd;
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::MutexGuard;
 use socket2::Socket;
 use std::fmt;
@@ -200,11 +200,7 @@ fn discard(hub: &Hub, piece: Piece) {
 /// # Safety
 ///
 /// The number is a stream's, and its reference is still lent ([cell.lent]).
-pub(super) unsafe fn complete_read(
-    hub: &Hub,
-    completed: Completed,
-    panics: &mut Panics,
-) -> Option<Waker> {
+pub(super) unsafe fn complete_read(hub: &Hub, completed: Completed) -> Option<Waker> {
     // SAFETY: [cell.lent] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
     let owes = shared.read.lock().completed(completed);
@@ -225,7 +221,7 @@ pub(super) unsafe fn complete_read(
         hub.ended();
         // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
         let shared = unsafe { cell::take_back::<Shared>(completed.data) };
-        panics.catch(|| drop(shared));
+        absorb(|| drop(shared));
     }
     waker
 }
@@ -235,11 +231,7 @@ pub(super) unsafe fn complete_read(
 /// # Safety
 ///
 /// As for `complete_read`.
-pub(super) unsafe fn complete_write(
-    hub: &Hub,
-    completed: Completed,
-    panics: &mut Panics,
-) -> Option<Waker> {
+pub(super) unsafe fn complete_write(hub: &Hub, completed: Completed) -> Option<Waker> {
     // SAFETY: [cell.lent] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
     let mut done = completed;
@@ -272,14 +264,14 @@ pub(super) unsafe fn complete_write(
     }
     let waker = wakes.then(|| shared.write.take_waiter()).flatten();
     for buf in garbage {
-        panics.catch(|| drop(buf));
+        absorb(|| drop(buf));
     }
     // If another was begun, it has been counted once more by that.
     hub.ended();
     if is_last {
         // SAFETY: [cell.lent] the last completion, by which the half has left the state in flight.
         let shared = unsafe { cell::take_back::<Shared>(completed.data) };
-        panics.catch(|| drop(shared));
+        absorb(|| drop(shared));
     }
     waker
 }
