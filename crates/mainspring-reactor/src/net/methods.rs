@@ -167,11 +167,10 @@ macro_rules! write_methods {
         ///
         /// # Cancel safety
         ///
-        /// *Not restartable*: from its first poll on it is on its way, and dropping it changes
-        /// nothing of that; unless an earlier one that was dropped is still being sent, before
-        /// which it has sent nothing. All of `buf` is sent, before anything that is written later;
-        /// where readiness serves, together with the next write, flush or shutdown. An error comes
-        /// with the next call in this direction.
+        /// *Not restartable*: from its first poll on it is on its way, behind earlier ones that
+        /// were dropped, and dropping it changes nothing of that. All of `buf` is sent, before
+        /// anything that is written later; where readiness serves, together with the next write,
+        /// flush or shutdown. An error comes with the next call in this direction.
         ///
         /// # Errors
         ///

@@ -1,16 +1,15 @@
 //! The futures of a stream's calls with buffers that go in and come back.
 
-use super::stream_core::{Source, StreamCore};
+use super::stream_core::{Source, StreamCore, receive, send};
 use super::unsent::bytes_of;
 use crate::backend::poll::Half;
 use crate::backend::uring::{ReadOwnedState, WriteOwnedState};
 use crate::buf::{IoBuf, IoBufMut};
 use mainspring_core::CancelSafe;
 use mainspring_core::wait::WaitKind;
-use socket2::SockRef;
 use std::fmt;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::slice;
@@ -57,7 +56,7 @@ impl<B: IoBufMut> Future for ReadOwned<'_, B> {
                         (buf.spare_ptr().cast::<MaybeUninit<u8>>(), buf.spare_len());
                     // SAFETY: [buf.stable] the room is the buffer's, which is borrowed as long.
                     let room = unsafe { slice::from_raw_parts_mut(start, bytes) };
-                    let count = socket.try_io(|| SockRef::from(socket).recv(room))?;
+                    let count = receive(socket, room, 0)?;
                     // SAFETY: [net.received] the system has written as many bytes.
                     unsafe { buf.filled(count) };
                     Ok(count)
@@ -83,8 +82,8 @@ impl<B: IoBufMut> Drop for ReadOwned<'_, B> {
 ///
 /// # Cancel safety
 ///
-/// *Not restartable*: from its first poll on it is on its way, and dropping it changes nothing of
-/// that; unless an earlier one that was dropped is still being sent.
+/// *Not restartable*: from its first poll on it is on its way, behind earlier ones that were
+/// dropped, and dropping it changes nothing of that.
 #[must_use = "futures do nothing unless polled"]
 pub struct WriteOwned<'a, B: IoBuf> {
     core: &'a StreamCore,
@@ -123,8 +122,8 @@ impl<'a, B: IoBuf> WriteOwned<'a, B> {
             if rest.is_empty() {
                 return Poll::Ready(Ok(*written));
             }
-            let result = ready!(io.poll_io(cx, Half::Write, WaitKind::Write, |mut socket| {
-                socket.write(rest)
+            let result = ready!(io.poll_io(cx, Half::Write, WaitKind::Write, |socket| {
+                send(socket, rest)
             }));
             match result {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

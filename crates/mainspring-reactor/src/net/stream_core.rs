@@ -126,6 +126,7 @@ impl StreamCore {
         match self.source {
             Source::Poll { unsent, io } => {
                 let sent = poll_fn(|cx| unsent.poll(cx, &io)).await;
+                // Before the socket.
                 drop(unsent);
                 sent?;
                 Ok(Parts {
@@ -149,19 +150,6 @@ impl StreamCore {
                     });
                 }
             },
-        }
-    }
-
-    /// Waits until nothing of the stream is under way.
-    pub(super) async fn close(self) -> io::Result<()> {
-        match self.source {
-            Source::Poll { unsent, io } => {
-                let sent = poll_fn(|cx| unsent.poll(cx, &io)).await;
-                // Before the socket.
-                drop(unsent);
-                sent
-            }
-            Source::Ring(stream) => settle(&stream).await,
         }
     }
 
@@ -200,9 +188,9 @@ impl StreamCore {
         match &self.source {
             // At once, on both: there is nothing to wait for.
             _ if buf.is_empty() => Poll::Ready(Ok(0)),
-            Source::Poll { io, .. } => io.poll_bytes(cx, Half::Read, buf.len(), |socket| {
-                socket.try_io(|| SockRef::from(socket).recv_with_flags(buf, RECEIVE))
-            }),
+            Source::Poll { io, .. } => {
+                io.poll_bytes(cx, Half::Read, buf.len(), |socket| receive(socket, buf, 0))
+            }
             Source::Ring(stream) => stream.poll_read(cx, buf),
         }
     }
@@ -216,7 +204,7 @@ impl StreamCore {
             _ if buf.is_empty() => Poll::Ready(Ok(0)),
             Source::Poll { io, .. } => io.poll_io(cx, Half::Read, WaitKind::Read, |socket| {
                 let buf = uninit(buf);
-                socket.try_io(|| SockRef::from(socket).recv_with_flags(buf, RECEIVE | PEEK))
+                receive(socket, buf, PEEK)
             }),
             Source::Ring(stream) => stream.poll_peek(cx, uninit(buf)),
         }
@@ -228,8 +216,7 @@ impl StreamCore {
                 // Only now: a connection that waits holds no buffer.
                 let mut bytes = Vec::with_capacity(LENT_BYTES);
                 let room = bytes.spare_capacity_mut();
-                let receive = || SockRef::from(socket).recv_with_flags(room, RECEIVE);
-                let count = socket.try_io(receive)?;
+                let count = receive(socket, room, 0)?;
                 // SAFETY: [net.received] the system has written as many bytes.
                 unsafe { bytes.set_len(count) };
                 Ok(PooledBuf::heap(bytes, 0))
@@ -242,9 +229,7 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 ready!(unsent.poll(cx, io))?;
-                io.poll_bytes(cx, Half::Write, buf.len(), |socket| {
-                    socket.try_io(|| SockRef::from(socket).send_with_flags(buf, SEND))
-                })
+                io.poll_bytes(cx, Half::Write, buf.len(), |socket| send(socket, buf))
             }
             Source::Ring(stream) => stream.poll_write(cx, buf),
         }
@@ -260,12 +245,12 @@ impl StreamCore {
             // One slice is cheaper for the system than several, by more than the copy costs.
             return self.poll_write(cx, bytes);
         }
+        // More than it takes, the system refuses as a whole, or leaves.
+        let bufs = &bufs[..bufs.len().min(SLICES_MAX)];
         match &self.source {
             Source::Poll { io, unsent } => {
                 ready!(unsent.poll(cx, io))?;
-                let written = bufs.iter().take(SLICES_MAX);
-                let room = written.map(|buf| buf.len()).sum();
-                let bufs = &bufs[..bufs.len().min(SLICES_MAX)];
+                let room = bufs.iter().map(|buf| buf.len()).sum();
                 io.poll_bytes(cx, Half::Write, room, |socket| {
                     let socket_ref = SockRef::from(socket);
                     socket.try_io(|| socket_ref.send_vectored_with_flags(bufs, SEND))
@@ -325,8 +310,8 @@ impl StreamCore {
 
     pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         match &self.source {
-            Source::Poll { io, .. } => io.try_bytes(Half::Read, buf.len(), |mut socket| {
-                io::Read::read(&mut socket, buf)
+            Source::Poll { io, .. } => io.try_bytes(Half::Read, buf.len(), |socket| {
+                receive(socket, uninit(buf), 0)
             }),
             Source::Ring(stream) => stream.try_read(uninit(buf)),
         }
@@ -336,20 +321,25 @@ impl StreamCore {
         match &self.source {
             Source::Poll { io, unsent } => {
                 unsent.try_send(io)?;
-                io.try_bytes(Half::Write, buf.len(), |socket| {
-                    socket.try_io(|| SockRef::from(socket).send_with_flags(buf, SEND))
-                })
+                io.try_bytes(Half::Write, buf.len(), |socket| send(socket, buf))
             }
             Source::Ring(stream) => stream.try_write(buf),
         }
     }
 }
 
-/// Waits until nothing of the stream is under way, and tells the error of a write that nobody
-/// waited for.
-async fn settle(stream: &uring::Stream) -> io::Result<()> {
-    poll_fn(|cx| stream.poll_settled(cx)).await;
-    poll_fn(|cx| stream.poll_flush(cx)).await
+/// With readiness: receives what there is.
+pub(super) fn receive(
+    socket: &mio::net::TcpStream,
+    room: &mut [MaybeUninit<u8>],
+    flags: i32,
+) -> io::Result<usize> {
+    socket.try_io(|| SockRef::from(socket).recv_with_flags(room, RECEIVE | flags))
+}
+
+/// With readiness: sends what there is room for.
+pub(super) fn send(socket: &mio::net::TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    socket.try_io(|| SockRef::from(socket).send_with_flags(bytes, SEND))
 }
 
 /// Puts slices that are short together, if there are several and they fit.

@@ -175,7 +175,7 @@ impl TcpStream {
     /// That of a [`write_owned`](Self::write_owned) whose future was dropped. It is closed all the
     /// same.
     pub async fn close(self) -> io::Result<()> {
-        self.core.close().await
+        self.core.into_parts().await.map(drop)
     }
 
     pub(super) fn core(&self) -> &StreamCore {

@@ -11,6 +11,7 @@
 //!   end: the other side gets a reset.
 //! - **unsent.told** — its error is told once, to whoever comes next in that direction.
 
+use super::stream_core::send;
 use crate::backend::poll::{Half, Io};
 use crate::buf::IoBuf;
 use mainspring_core::sync::Mutex;
@@ -18,7 +19,7 @@ use mainspring_core::wait::WaitKind;
 use socket2::SockRef;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::slice;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -136,10 +137,10 @@ fn borrow<'s>(number: Number) -> std::os::windows::io::BorrowedSocket<'s> {
 }
 
 impl Rest {
-    fn send(&mut self, mut socket: &mio::net::TcpStream) -> io::Result<()> {
+    fn send(&mut self, socket: &mio::net::TcpStream) -> io::Result<()> {
         while self.sent < self.buf.bytes().len() {
             // CLAIM: [unsent.first] a call that runs dry is made again later.
-            match socket.write(&self.buf.bytes()[self.sent..])? {
+            match send(socket, &self.buf.bytes()[self.sent..])? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 sent => self.sent += sent,
             }

@@ -11,9 +11,6 @@ use std::io::{self, IoSlice};
 use std::net::Shutdown;
 use std::task::{Context, Poll, ready};
 
-/// How many slices one call writes at most.
-const SLICES_MAX: usize = libc::UIO_MAXIOV as usize;
-
 /// Without waiting, and without a signal when the other side has gone.
 pub(super) const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 
@@ -29,8 +26,6 @@ impl Stream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // More than it takes, the system refuses as a whole.
-        let bufs = &bufs[..bufs.len().min(SLICES_MAX)];
         self.poll_call(cx, WaitKind::Write, |socket| {
             socket.send_vectored_with_flags(bufs, FLAGS)
         })
