@@ -1,0 +1,8 @@
+//! Channels, locks and permits for tasks, under any executor.
+
+mod block;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
