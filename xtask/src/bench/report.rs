@@ -3,7 +3,7 @@
 use super::chart;
 use super::machine::Machine;
 use super::record::{Entry, Line, Store, table};
-use super::rows::{Bars, ROWS, Row};
+use super::rows::{self, Bars, Row};
 use crate::context::Context;
 use std::fmt::Write as _;
 use std::fs;
@@ -65,7 +65,7 @@ pub(crate) fn write(ctx: &Context, store: &Store) -> Result<(), String> {
             rounds: lines.iter().map(|line| line.round + 1).max().unwrap_or(0),
         })
     };
-    let mut rows: Vec<Reported> = ROWS.iter().filter_map(newest).collect();
+    let mut rows: Vec<Reported> = rows::all().filter_map(newest).collect();
     if rows.is_empty() {
         return Err(String::from("nothing has been measured yet"));
     }
@@ -335,6 +335,7 @@ external wake needs it), local-sync's oneshot, `Sleep::reset` |
 futures' oneshot, `Timer::reset` |
 | compio | io_uring with single issuer, cooperative task run and its flag, \
 futures' oneshot |
+| channels, locks | each needs no runtime: tasks on one thread run on mainspring's local executor, tasks on two workers on tokio's multi-thread runtime, for all of them |
 | hyper-tokio | hyper's HTTP/1 server on the same tokio, a service function |
 | floor | tasks in recycled blocks, an intrusive queue, no atomics; a bare timing wheel; a raw \
 futex for the wake |

@@ -1,5 +1,7 @@
 //! The rows: who is the named peer, what the reference machine gave, where the bars are.
 
+mod sync;
+
 use Bars::{Ratio, Value};
 use Kind::{ColdBuild, Instructions, Timed};
 
@@ -61,13 +63,18 @@ impl Row {
 /// The rows that a name or a group's name selects; all without a name.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Row>, String> {
     for name in names {
-        if !ROWS.iter().any(|row| is_named(row, name)) {
-            let known: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
+        if !all().any(|row| is_named(row, name)) {
+            let known: Vec<&str> = all().map(|row| row.id).collect();
             return Err(format!("no row or group {name}; rows: {}", known.join(" ")));
         }
     }
     let chosen = |row: &&Row| names.is_empty() || names.iter().any(|name| is_named(row, name));
-    Ok(ROWS.iter().filter(chosen).collect())
+    Ok(all().filter(chosen).collect())
+}
+
+/// Every row, in the order of the report.
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(sync::ROWS)
 }
 
 fn is_named(row: &Row, name: &str) -> bool {
@@ -161,7 +168,7 @@ const fn echo(
 }
 
 /// All rows, in the order of the report.
-pub(crate) const ROWS: &[Row] = &[
+const ROWS: &[Row] = &[
     sched(
         "spawn-join",
         "spawn+join, batches of 1,000, ns a task",
