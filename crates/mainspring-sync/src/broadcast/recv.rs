@@ -3,7 +3,7 @@
 use super::Slow;
 use super::error::{RecvError, TryRecvError};
 use super::log::{Cursor, Owed, Take};
-use super::shared::{Message, Shared};
+use super::shared::Shared;
 use crate::block;
 use futures_core::{FusedStream, Stream};
 use mainspring_core::CancelSafe;
@@ -114,7 +114,8 @@ impl<T: Clone> Receiver<T> {
     ///
     /// # Panics
     ///
-    /// With a panic of `T`'s `Clone`: the receiver has moved past that message then.
+    /// With a panic of `T`'s `Clone`, or of the waker of a sender that goes on: the receiver has
+    /// moved past that message then.
     pub fn recv(&mut self) -> Recv<'_, T> {
         Recv {
             waiter: Waiter::new(&*self.shared.receivers, ()),
@@ -287,14 +288,15 @@ where
     L: Holds<Kind = ()> + 'w,
 {
     let unit = ready!(budget::poll_proceed(cx));
-    let (mut taken, mut owed): (Take<Message<T>>, Owed) = (Take::Empty, Owed::default());
+    let mut due = Due::new(shared);
+    let mut taken = Take::Empty;
     if !*is_queued {
-        (taken, owed) = shared.take(cursor, false);
+        (taken, due.owed) = shared.take(cursor, false);
     }
     if taken.is_empty() {
         let waited = waiter().poll_wait(cx, |_, (), _| {
-            let (looked, due) = shared.take(cursor, true);
-            owed = due;
+            let (looked, owed) = shared.take(cursor, true);
+            due.owed = owed;
             (!looked.is_empty()).then_some(looked)
         });
         *is_queued = waited.is_pending();
@@ -307,6 +309,25 @@ where
         }
     }
     unit.spend();
-    shared.pay(owed, None);
+    drop(due);
     Poll::Ready(taken.open_waited())
+}
+
+/// What a receive owes to the senders: paid when this is dropped, on unwind too.
+struct Due<'a, T> {
+    shared: &'a Shared<T>,
+    owed: Owed,
+}
+
+impl<'a, T> Due<'a, T> {
+    fn new(shared: &'a Shared<T>) -> Self {
+        let owed = Owed::default();
+        Self { shared, owed }
+    }
+}
+
+impl<T> Drop for Due<'_, T> {
+    fn drop(&mut self) {
+        self.shared.pay(std::mem::take(&mut self.owed), None);
+    }
 }

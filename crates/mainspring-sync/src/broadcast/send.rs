@@ -13,8 +13,9 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Waits in the queue of senders for a permit, which whoever gets it has to use or give back.
+/// Waits in the queue of senders for a permit.
 struct Claim<'a, T> {
+    shared: &'a Shared<T>,
     waiter: Waiter<&'a WaitList<Room<T>>>,
     is_queued: bool,
 }
@@ -22,6 +23,7 @@ struct Claim<'a, T> {
 impl<'a, T> Claim<'a, T> {
     fn new(shared: &'a Shared<T>) -> Self {
         Self {
+            shared,
             waiter: Waiter::new(&shared.senders, ()),
             is_queued: false,
         }
@@ -32,34 +34,34 @@ impl<'a, T> Claim<'a, T> {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         unit: Option<Unit>,
-        number: u64,
-    ) -> Poll<Result<(), Refusal>> {
+    ) -> Poll<Result<Permit<'a, T>, Refusal>> {
         // SAFETY: [broadcast.pinned] the waiter stays where it is; nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if unit.is_none() && this.is_queued {
             return Poll::Pending;
         }
+        let shared = this.shared;
         let may_claim = unit.is_some();
+        // A permit from the moment it is counted: others are woken before the wait returns, and
+        // one of their wakers may panic.
+        let mut permit = None;
         // SAFETY: [broadcast.pinned] structural: `self` was pinned.
         let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };
         let claimed = waiter.poll_wait(cx, |queue, (), why| {
-            queue.kind().look(queue, why, may_claim)
+            let claimed = queue.kind().look(queue, why, may_claim)?;
+            Some(claimed.map(|()| permit = Some(Permit { shared })))
         });
         this.is_queued = claimed.is_pending();
-        match (unit, claimed) {
-            (unit, Poll::Ready(result)) => {
-                if let Some(unit) = unit {
-                    unit.spend();
-                }
-                Poll::Ready(result)
+        if claimed.is_pending() {
+            if may_claim {
+                wait::note(WaitKind::Send, shared.number);
             }
-            (Some(_), Poll::Pending) => {
-                wait::note(WaitKind::Send, number);
-                Poll::Pending
-            }
-            // The task was woken, and waits for its turn only.
-            (None, Poll::Pending) => Poll::Pending,
+            return Poll::Pending;
         }
+        if let Some(unit) = unit {
+            unit.spend();
+        }
+        claimed.map_ok(|()| permit.expect("broadcast.once: claimed, and so there is one"))
     }
 
     /// Leaves the queue; an offer goes to the next.
@@ -96,7 +98,6 @@ fn unit(cx: &mut Context<'_>) -> Option<Unit> {
 /// If it is polled after it was ready, or after its message was taken back.
 #[must_use = "futures do nothing unless polled"]
 pub struct Send<'a, T> {
-    shared: &'a Shared<T>,
     /// Before the message: its place is given up before user code runs.
     claim: Claim<'a, T>,
     message: Option<Message<T>>,
@@ -105,7 +106,6 @@ pub struct Send<'a, T> {
 impl<'a, T> Send<'a, T> {
     pub(super) fn new(shared: &'a Shared<T>, value: T) -> Self {
         Self {
-            shared,
             claim: Claim::new(shared),
             message: Some(Message::new(value)),
         }
@@ -113,23 +113,17 @@ impl<'a, T> Send<'a, T> {
 
     /// Gives up sending and takes the message back; `None` if it was sent, or taken before.
     pub fn take(self: Pin<&mut Self>) -> Option<T> {
-        let (claim, message, _) = self.parts();
+        let (claim, message) = self.parts();
         claim.abandon();
         message.take().map(unshared)
     }
 
-    fn parts(
-        self: Pin<&mut Self>,
-    ) -> (
-        Pin<&mut Claim<'a, T>>,
-        &mut Option<Message<T>>,
-        &'a Shared<T>,
-    ) {
+    fn parts(self: Pin<&mut Self>) -> (Pin<&mut Claim<'a, T>>, &mut Option<Message<T>>) {
         // SAFETY: [broadcast.pinned] only the claim is pinned structurally, and stays in place.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: [broadcast.pinned] structural: `self` was pinned.
         let claim = unsafe { Pin::new_unchecked(&mut this.claim) };
-        (claim, &mut this.message, this.shared)
+        (claim, &mut this.message)
     }
 }
 
@@ -137,12 +131,13 @@ impl<T> Future for Send<'_, T> {
     type Output = Result<(), SendError<T>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (claim, message, shared) = self.parts();
+        let (claim, message) = self.parts();
+        assert!(message.is_some(), "{UNSENT}");
         let mut unit = unit(cx);
         if !claim.is_queued {
             if let Some(one) = unit {
                 // Without a look at the list: whoever waits there has left word in the log.
-                let sent = shared.send(message.take().expect(UNSENT));
+                let sent = claim.shared.send(message.take().expect(UNSENT));
                 let Err((back, Refusal::Full)) = sent else {
                     one.spend();
                     return Poll::Ready(sent.map_err(refused));
@@ -151,20 +146,19 @@ impl<T> Future for Send<'_, T> {
                 unit = Some(one);
             }
         }
-        let claimed = ready!(claim.poll_claim(cx, unit, shared.number));
+        let claimed = ready!(claim.poll_claim(cx, unit));
         let mine = message.take().expect(UNSENT);
-        let result = match claimed {
-            Ok(()) => shared.send_claimed(mine),
-            Err(why) => Err((mine, why)),
-        };
-        Poll::Ready(result.map_err(refused))
+        Poll::Ready(match claimed {
+            Ok(permit) => permit.send_message(mine),
+            Err(why) => Err(refused((mine, why))),
+        })
     }
 }
 
 impl<T> fmt::Debug for Send<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Send")
-            .field("channel", self.shared)
+            .field("channel", self.claim.shared)
             .field("is_queued", &self.claim.is_queued)
             .field("is_done", &self.message.is_none())
             .finish()
@@ -178,14 +172,12 @@ impl<T> fmt::Debug for Send<'_, T> {
 /// *Loses place*: dropped before it is ready, it leaves the queue, and nothing else is lost.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reserve<'a, T> {
-    shared: &'a Shared<T>,
     claim: Claim<'a, T>,
 }
 
 impl<'a, T> Reserve<'a, T> {
     pub(super) fn new(shared: &'a Shared<T>) -> Self {
         Self {
-            shared,
             claim: Claim::new(shared),
         }
     }
@@ -195,29 +187,21 @@ impl<'a, T> Future for Reserve<'a, T> {
     type Output = Result<Permit<'a, T>, SendError<()>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let shared = self.shared;
         let unit = unit(cx);
         // SAFETY: [broadcast.pinned] structural; nothing is moved.
         let claim = unsafe { self.map_unchecked_mut(|this| &mut this.claim) };
-        let mut claimed = Poll::Pending;
+        let shared = claim.shared;
         if unit.is_some() && !claim.is_queued {
             // Without a look at the list: whoever waits there has left word in the log.
-            claimed = match shared.log().claim_in_passing() {
-                Err(Refusal::Full) => Poll::Pending,
-                done => Poll::Ready(done),
-            };
-        }
-        let claimed = match claimed {
-            Poll::Ready(done) => {
+            let claimed = shared.log().claim_in_passing();
+            if claimed != Err(Refusal::Full) {
                 budget::consume();
-                done
+                let permit = claimed.map(|()| Permit { shared });
+                return Poll::Ready(permit.map_err(|why| SendError::new((), why)));
             }
-            Poll::Pending => ready!(claim.poll_claim(cx, unit, shared.number)),
-        };
-        Poll::Ready(match claimed {
-            Ok(()) => Ok(Permit { shared }),
-            Err(why) => Err(SendError::new((), why)),
-        })
+        }
+        let claimed = claim.poll_claim(cx, unit);
+        claimed.map_err(|why| SendError::new((), why))
     }
 }
 
@@ -228,7 +212,7 @@ impl<T> CancelSafe for Reserve<'_, T> {
 impl<T> fmt::Debug for Reserve<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reserve")
-            .field("channel", self.shared)
+            .field("channel", self.claim.shared)
             .field("is_queued", &self.claim.is_queued)
             .finish()
     }
@@ -257,7 +241,10 @@ impl<T> Permit<'_, T> {
     ///
     /// As [`Sender::send`](super::Sender::send).
     pub fn send(self, value: T) -> Result<(), SendError<T>> {
-        let message = Message::new(value);
+        self.send_message(Message::new(value))
+    }
+
+    fn send_message(self, message: Message<T>) -> Result<(), SendError<T>> {
         let shared = self.shared;
         // The permit is used up by what follows, whatever panics there.
         mem::forget(self);

@@ -2,6 +2,8 @@
 
 use super::support::{Counter, now, poll, poll_once};
 use crate::broadcast::{LossySender, Receiver, Slow, TryRecvError, lossless, lossy};
+use mainspring_core::budget;
+use mainspring_core::poll::root;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -171,6 +173,31 @@ fn waker_that_panics_keeps_nobody_from_being_woken() {
     }
     drop(waiting);
     assert_eq!(sender.try_send(2), Ok(()));
+}
+
+// S11: nor does it take a permit along that was just claimed
+#[test]
+fn waker_that_panics_while_another_claims_loses_no_room() {
+    let (sender, mut receiver) = lossless(2);
+    let mut first = Box::pin(sender.send(1));
+    root(|| {
+        while !budget::is_spent() {
+            budget::consume();
+        }
+        assert!(poll_once(first.as_mut()).is_pending());
+    });
+    let mut second = Box::pin(sender.send(2));
+    let explosive = Waker::from(Arc::new(Explosive));
+    assert!(poll(second.as_mut(), &explosive).is_pending());
+    // It takes room, offers the rest to the second, and wakes it.
+    let polled = catch_unwind(AssertUnwindSafe(|| poll_once(first.as_mut())));
+    assert!(polled.is_err());
+    assert_eq!(poll_once(second.as_mut()), Poll::Ready(Ok(())));
+    assert_eq!(poll_once(first.as_mut()), Poll::Ready(Ok(())));
+    assert_eq!(receiver.try_recv(), Ok(2));
+    assert_eq!(receiver.try_recv(), Ok(1));
+    sender.close();
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
 }
 
 /// Counts its drops, and panics in each while it is armed.
