@@ -25,6 +25,12 @@ use std::time::Duration;
 /// It is a [`Stream`] of `Result<T, RecvError>`: `Lagged` is an item in between, `Disconnected`
 /// the last one, and closing ends it.
 ///
+/// # Complexity
+///
+/// Receiving, and leaving, takes the channel's lock for a moment, however many receivers there are
+/// and however far behind this one is. Nothing is allocated, but for the stream's place in the
+/// queue, once, when it first has to wait.
+///
 /// # Clone
 ///
 /// A clone stands where the original stands: it gets the same messages, is told the same losses,

@@ -167,7 +167,9 @@ impl<T> fmt::Debug for LossySender<T> {
 /// # Guarantees
 ///
 /// Senders that wait are served first come, first served, and nobody passes them: while one waits,
-/// [`try_send`](Self::try_send) is told `Full`. As many are woken as there is room for.
+/// [`try_send`](Self::try_send) is told `Full`. As many are woken as there is room for, and that
+/// room is set aside for them. One that is woken, and neither polled again nor dropped, keeps it,
+/// unless its task polls another send of this channel, which takes it over.
 ///
 /// # Complexity
 ///

@@ -2,6 +2,8 @@
 
 use super::support::{Counter, poll, poll_once};
 use crate::broadcast::{Receiver, RecvError, SendError, Sender, Slow, TryRecvError, lossless};
+use mainspring_core::budget;
+use mainspring_core::poll::root;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::pin::Pin;
@@ -13,8 +15,8 @@ type Sending<'a> = Pin<Box<crate::broadcast::Send<'a, Message>>>;
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// A new send, polled once.
-    Send,
+    /// A new send, polled once; with a spent budget, which costs it a turn.
+    Send(bool),
     PollSend(Index),
     DropSend(Index),
     TakeSend(Index),
@@ -31,7 +33,7 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     let index = any::<Index>;
     prop_oneof![
-        6 => Just(Op::Send),
+        6 => prop::bool::weighted(0.3).prop_map(Op::Send),
         4 => index().prop_map(Op::PollSend),
         1 => index().prop_map(Op::DropSend),
         1 => index().prop_map(Op::TakeSend),
@@ -104,12 +106,23 @@ impl<'a> Rig<'a> {
     fn run(&mut self, op: Op) {
         let (sends, readers, permits) = (self.sends.len(), self.readers.len(), self.permits.len());
         match op {
-            Op::Send => {
+            Op::Send(spent) => {
                 let (number, message) = self.message();
                 let (counter, waker) = Counter::new();
                 let send = Box::pin(self.sender.send(message));
                 self.sends.push((number, send, counter, waker));
-                self.poll_send(sends);
+                if spent {
+                    let (_, send, counter, waker) = &mut self.sends[sends];
+                    assert!(root(|| {
+                        while !budget::is_spent() {
+                            budget::consume();
+                        }
+                        poll(send.as_mut(), waker).is_pending()
+                    }));
+                    assert_eq!(counter.calls(), 1);
+                } else {
+                    self.poll_send(sends);
+                }
             }
             Op::PollSend(at) if sends > 0 => self.poll_send(at.index(sends)),
             Op::DropSend(at) if sends > 0 => drop(self.sends.remove(at.index(sends))),
@@ -202,7 +215,10 @@ proptest! {
         };
         for op in ops {
             rig.run(op);
-            rig.settle();
+            // Now and then several things happen before anybody is polled.
+            if rig.made.len() % 3 != 0 {
+                rig.settle();
+            }
         }
         rig.readers.clear();
         rig.permits.clear();
