@@ -2,7 +2,7 @@
 
 use super::Slow;
 use super::error::{RecvError, TryRecvError};
-use super::log::{Cursor, Owed, Take};
+use super::log::{Cursor, Owed};
 use super::shared::Shared;
 use crate::block;
 use futures_core::{FusedStream, Stream};
@@ -54,7 +54,6 @@ pub struct Receiver<T> {
 struct StreamState {
     /// Made when the stream first has to wait, and kept.
     waiter: Option<Pin<Box<Waiter<Arc<WaitList>>>>>,
-    is_queued: bool,
     has_ended: bool,
 }
 
@@ -127,7 +126,6 @@ impl<T: Clone> Receiver<T> {
             waiter: Waiter::new(&*self.shared.receivers, ()),
             shared: &self.shared,
             cursor: &mut self.cursor,
-            is_queued: false,
         }
     }
 
@@ -207,13 +205,9 @@ impl<T: Clone> Stream for Receiver<T> {
         if this.stream.has_ended {
             return Poll::Ready(None);
         }
-        let StreamState {
-            waiter,
-            is_queued,
-            has_ended,
-        } = &mut this.stream;
+        let StreamState { waiter, has_ended } = &mut this.stream;
         let list = &this.shared.receivers;
-        let next = poll_receive(&this.shared, &mut this.cursor, cx, is_queued, move || {
+        let next = poll_receive(&this.shared, &mut this.cursor, cx, move || {
             let make = || Box::pin(Waiter::new(Arc::clone(list), ()));
             waiter.get_or_insert_with(make).as_mut()
         });
@@ -246,7 +240,6 @@ pub struct Recv<'a, T> {
     waiter: Waiter<&'a WaitList>,
     shared: &'a Shared<T>,
     cursor: &'a mut Cursor,
-    is_queued: bool,
 }
 
 impl<T: Clone> Future for Recv<'_, T> {
@@ -259,11 +252,10 @@ impl<T: Clone> Future for Recv<'_, T> {
             waiter,
             shared,
             cursor,
-            is_queued,
         } = this;
         // SAFETY: [broadcast.pinned] structural: `self` was pinned.
         let waiter = unsafe { Pin::new_unchecked(waiter) };
-        poll_receive(shared, cursor, cx, is_queued, || waiter)
+        poll_receive(shared, cursor, cx, || waiter)
     }
 }
 
@@ -273,13 +265,12 @@ impl<T> fmt::Debug for Recv<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recv")
             .field("channel", self.shared)
-            .field("is_queued", &self.is_queued)
             .finish_non_exhaustive()
     }
 }
 
 /// Waits for the next thing that a receiver is to learn. The waiter is asked for only if the
-/// receiver has to wait, or did when it was last polled.
+/// receiver has to wait.
 ///
 /// A spent budget needs no place in the queue first: each receiver has its own position, and
 /// nobody can take a message from it.
@@ -287,7 +278,6 @@ fn poll_receive<'w, T: Clone, L>(
     shared: &Shared<T>,
     cursor: &mut Cursor,
     cx: &mut Context<'_>,
-    is_queued: &mut bool,
     waiter: impl FnOnce() -> Pin<&'w mut Waiter<L>>,
 ) -> Poll<Result<T, RecvError>>
 where
@@ -295,17 +285,15 @@ where
 {
     let unit = ready!(budget::poll_proceed(cx));
     let mut due = Due::new(shared);
-    let mut taken = Take::Empty;
-    if !*is_queued {
-        (taken, due.owed) = shared.take(cursor, false);
-    }
+    // A waiter that was woken stays released until it has to wait again.
+    let (mut taken, owed) = shared.take(cursor, false);
+    due.owed = owed;
     if taken.is_empty() {
         let waited = waiter().poll_wait(cx, |_, (), _| {
             let (looked, owed) = shared.take(cursor, true);
             due.owed = owed;
             (!looked.is_empty()).then_some(looked)
         });
-        *is_queued = waited.is_pending();
         match waited {
             Poll::Ready(looked) => taken = looked,
             Poll::Pending => {

@@ -15,6 +15,7 @@ use std::time::Duration;
 struct Handle<T>(Arc<Shared<T>>);
 
 impl<T> Handle<T> {
+    #[track_caller]
     fn new(capacity: usize) -> Self {
         Self(Arc::new(Shared::new(capacity)))
     }

@@ -40,6 +40,7 @@ pub(super) struct Shared<T> {
 }
 
 impl<T> Shared<T> {
+    #[track_caller]
     pub(super) fn new(capacity: usize) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         assert!(
