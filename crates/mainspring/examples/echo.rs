@@ -12,18 +12,19 @@
 mod arguments;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/unless.rs"]
+mod unless;
 
 use mainspring::net::{TcpListener, TcpStream};
-use mainspring::shutdown::{self, Controller, Requested, Signal};
+use mainspring::shutdown::{self, Controller, Signal};
 use mainspring::time::Deadline;
 use mainspring::{Backend, LocalRuntime, spawn_local};
 use std::error::Error;
-use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::process::ExitCode;
-use std::task::Poll;
 use std::time::Duration;
+use unless::unless;
 
 const USAGE: &str = "\
 usage: echo [--backend auto|uring|poll] [--addr HOST:PORT]
@@ -100,14 +101,4 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
         }
     }
     stream.shutdown().await
-}
-
-/// What `work` comes to, unless `stop` is requested before.
-async fn unless<T>(mut stop: Pin<&mut Requested>, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match stop.as_mut().poll(cx) {
-        Poll::Ready(_) => Poll::Ready(None),
-        Poll::Pending => work.as_mut().poll(cx).map(Some),
-    })
-    .await
 }
