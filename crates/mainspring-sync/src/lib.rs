@@ -1,6 +1,10 @@
 //! Channels, locks and permits for tasks, under any executor.
 
 mod block;
+pub mod semaphore;
+
+#[doc(inline)]
+pub use self::semaphore::Semaphore;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]
