@@ -1,8 +1,11 @@
 //! Channels, locks and permits for tasks, under any executor.
 
 mod block;
+pub mod mutex;
 pub mod semaphore;
 
+#[doc(inline)]
+pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
 #[doc(inline)]
 pub use self::semaphore::Semaphore;
 

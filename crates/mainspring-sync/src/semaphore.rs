@@ -51,8 +51,9 @@ pub use self::acquire::{Acquire, AcquireOwned};
 pub use self::error::{AcquireError, TooMany, TryAcquireError};
 pub use self::permit::{OwnedPermit, Permit};
 
-use self::acquire::number;
-use self::permits::Permits;
+pub(crate) use self::acquire::{Asking, number};
+pub(crate) use self::permits::Permits;
+
 use crate::block;
 use mainspring_core::WaitList;
 use mainspring_core::wait_list::Diagnosis;
@@ -65,7 +66,7 @@ use std::time::Duration;
 ///
 /// Use it to bound how much is going on at once: connections, requests in flight, bytes in memory
 /// (an `acquire` may ask for many permits). For a limit on *rate* it is the wrong tool, and for one
-/// permit around one value there is a mutex.
+/// permit around one value there is [`Mutex`](crate::Mutex).
 ///
 /// # Guarantees
 ///

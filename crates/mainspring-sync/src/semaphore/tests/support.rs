@@ -2,6 +2,10 @@
 //! that a model watches.
 
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod probe;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+pub(crate) use self::probe::{Otherwise, Probe, auto_traits};
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod tasks;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub(crate) use self::tasks::Tasks;
