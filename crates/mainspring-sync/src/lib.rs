@@ -2,10 +2,13 @@
 
 mod block;
 pub mod mutex;
+pub mod rwlock;
 pub mod semaphore;
 
 #[doc(inline)]
 pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
+#[doc(inline)]
+pub use self::rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard};
 #[doc(inline)]
 pub use self::semaphore::Semaphore;
 
