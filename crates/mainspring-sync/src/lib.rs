@@ -1,10 +1,13 @@
 //! Channels, locks and permits for tasks, under any executor.
 
 mod block;
+pub mod condvar;
 pub mod mutex;
 pub mod rwlock;
 pub mod semaphore;
 
+#[doc(inline)]
+pub use self::condvar::Condvar;
 #[doc(inline)]
 pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
 #[doc(inline)]

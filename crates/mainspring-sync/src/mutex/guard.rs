@@ -46,6 +46,12 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
+    /// The mutex that a guard locks. Not public: a shared guard would lead to it, for a value that
+    /// is `Sync` and not `Send`.
+    pub(crate) fn mutex(guard: &Self) -> &'a Mutex<T> {
+        guard.mutex
+    }
+
     /// A guard of a part of the value.
     ///
     /// # Panics
