@@ -2,6 +2,19 @@
 
 mod block;
 pub mod broadcast;
+pub mod condvar;
+pub mod mutex;
+pub mod rwlock;
+pub mod semaphore;
+
+#[doc(inline)]
+pub use self::condvar::Condvar;
+#[doc(inline)]
+pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
+#[doc(inline)]
+pub use self::rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard};
+#[doc(inline)]
+pub use self::semaphore::Semaphore;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

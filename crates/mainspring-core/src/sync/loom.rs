@@ -31,7 +31,7 @@ pub mod atomic {
 pub mod cell {
     /// loom's cell, with the `into_inner` that it lacks.
     #[derive(Debug)]
-    pub struct UnsafeCell<T>(::loom::cell::UnsafeCell<T>);
+    pub struct UnsafeCell<T: ?Sized>(::loom::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
         /// Wraps a value.
@@ -43,7 +43,9 @@ pub mod cell {
         pub fn into_inner(self) -> T {
             self.0.into_inner()
         }
+    }
 
+    impl<T: ?Sized> UnsafeCell<T> {
         /// Calls `f` with a pointer for shared access.
         #[track_caller]
         pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
