@@ -1,6 +1,10 @@
 //! Channels, locks and permits for tasks, under any executor.
 
 mod block;
+pub mod notify;
+mod parked;
+
+pub use self::notify::Notify;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

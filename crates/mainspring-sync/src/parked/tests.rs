@@ -1,0 +1,10 @@
+//! What the tests of the signals share, and the tests of the waiter itself.
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+pub(crate) mod hooks;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+pub(crate) mod racing;
+pub(crate) mod wakers;
+
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;
