@@ -2,6 +2,7 @@
 
 mod block;
 pub mod notify;
+pub mod oneshot;
 mod parked;
 
 pub use self::notify::Notify;

@@ -11,12 +11,14 @@
 //!
 //! WAITS sends notifiers to the queue. Without it nobody waits, and a notifier stores its permit,
 //! a release of all counts itself, and a newcomer takes the permit, each by one compare-exchange.
+//! The bit stays when the last waiter has left, until a notifier comes and finds the queue empty:
+//! where one task waits for another again and again, it is written by neither.
 //!
 //! # Invariants
 //!
-//! - **notify.waits** — WAITS is changed under the list's lock alone, and whenever that is free it
-//!   says whether somebody waits; while it is set, STORED is not, and nobody changes the word
-//!   without the lock.
+//! - **notify.waits** — WAITS is changed under the list's lock alone, and is set whenever that is
+//!   free and somebody waits; while it is set, STORED is not, and nobody changes the word without
+//!   the lock.
 //! - **notify.once** — a permit is in the word, in the hands of one waiter, or used: one that is
 //!   dropped with it hands it on, from the same end of the queue.
 //! - **notify.releases** — a waiter whose count of releases is not the word's is done, and leaves
@@ -237,9 +239,10 @@ impl Default for Notify {
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Notify");
-        self.list.kind().fields(&mut out);
-        out.finish_non_exhaustive()
+        f.debug_struct("Notify")
+            .field("has_permit", &self.list.kind().has_permit())
+            .field("waiters", &self.list)
+            .finish()
     }
 }
 

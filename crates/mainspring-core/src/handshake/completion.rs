@@ -54,8 +54,8 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
 
 /// As [`completion`], with a [`Completer`] that can wait until its value is no longer wanted.
 ///
-/// Costs a counter and a waker's place in the allocation, and one read-modify-write more a side when
-/// the completion is dropped or closed before the value comes.
+/// Costs a counter and a waker's place in the allocation, and one read-modify-write more a side
+/// when the completion is dropped or closed before the value comes.
 ///
 /// ```
 /// use mainspring_core::completion_with_cancel;

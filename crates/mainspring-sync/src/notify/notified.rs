@@ -46,11 +46,7 @@ impl<L: Holds<Kind = Signal>> Wait<L> {
 
     fn look(releases: u64) -> impl FnMut(&mut Queue<'_, Signal>, &mut (), Why) -> Option<Taken> {
         move |queue, (), why| match why {
-            Why::Offered(from) => {
-                // It may have been the last in the queue, and have taken over another's offer.
-                queue.kind().settle(queue);
-                Some(Taken::Permit(from))
-            }
+            Why::Offered(from) => Some(Taken::Permit(from)),
             Why::First | Why::Again | Why::Released => queue.kind().take_or_wait(releases),
         }
     }

@@ -5,11 +5,10 @@ use mainspring_core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use mainspring_core::wait_list::{From, Kind, Queue, WaitList};
-use std::fmt;
 
 /// A permit waits for somebody to take it.
 const STORED: u64 = 1;
-/// Somebody waits in the queue.
+/// Somebody waits in the queue, or did, and no permit was stored since.
 const WAITS: u64 = 2;
 /// One release of all. 62 bits never wrap.
 const RELEASE: u64 = 4;
@@ -60,10 +59,9 @@ impl Signal {
         }
     }
 
-    pub(super) fn fields(&self, out: &mut fmt::DebugStruct<'_, '_>) {
-        let word = self.word.load(Relaxed);
-        out.field("has_permit", &(word & STORED != 0))
-            .field("has_waiters", &(word & WAITS != 0));
+    /// For a person to read.
+    pub(super) fn has_permit(&self) -> bool {
+        self.word.load(Relaxed) & STORED != 0
     }
 
     /// Stores a permit, unless somebody waits.
@@ -85,25 +83,23 @@ impl Signal {
         }
     }
 
-    /// Under the lock: gives a permit to the next waiter, or stores it.
+    /// Under the lock: gives a permit to the next waiter, or stores it and takes WAITS back.
     fn signal(&self, queue: &mut Queue<'_, Self>, from: From) {
-        debug_assert_eq!(
-            self.word.load(Relaxed) & WAITS == 0,
-            queue.is_empty(),
-            "notify.waits: the word and the queue disagree"
-        );
         if queue.wake_one(from) {
-            self.settle(queue);
-        } else {
-            // ORDERING: [notify.permit] Release, as in `store`.
-            self.word.fetch_or(STORED, Release);
+            return;
         }
-    }
-
-    /// Under the lock: takes WAITS back when the last waiter has left the queue.
-    pub(super) fn settle(&self, queue: &Queue<'_, Self>) {
-        if queue.is_empty() && self.word.load(Relaxed) & WAITS != 0 {
-            self.word.fetch_and(!WAITS, Relaxed);
+        match self.store() {
+            OnNotify::Done => {}
+            OnNotify::Queue => {
+                // ORDERING: [notify.permit] Release, as in `store`.
+                let word = self.word.fetch_xor(STORED | WAITS, Release);
+                // The bit was left behind, and is changed under this lock alone.
+                debug_assert_eq!(
+                    word & (STORED | WAITS),
+                    WAITS,
+                    "notify.waits: changed without the lock"
+                );
+            }
         }
     }
 
@@ -172,12 +168,13 @@ impl Signal {
                 return taken;
             }
             let word = self.word.load(Relaxed);
+            if word & WAITS != 0 {
+                return None;
+            }
             if word & STORED == 0 && word / RELEASE == releases {
-                // Sets a bit that is set already, if others wait. Relaxed: it tells of nothing, and
-                // who sees it takes the lock.
                 let waits = word | WAITS;
-                let marked = self.word.compare_exchange(word, waits, Relaxed, Relaxed);
-                if marked.is_ok() {
+                // Relaxed: it tells of nothing, and who sees it takes the lock.
+                if (self.word.compare_exchange(word, waits, Relaxed, Relaxed)).is_ok() {
                     return None;
                 }
             }
@@ -190,9 +187,5 @@ impl Kind for Signal {
 
     fn returned(&self, queue: &mut Queue<'_, Self>, (): &(), from: From) {
         self.signal(queue, from);
-    }
-
-    fn left(&self, queue: &mut Queue<'_, Self>, (): &()) {
-        self.settle(queue);
     }
 }

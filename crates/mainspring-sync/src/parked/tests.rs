@@ -4,6 +4,8 @@
 pub(crate) mod hooks;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 pub(crate) mod racing;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+pub(crate) mod threads;
 pub(crate) mod wakers;
 
 #[cfg(not(all(mainspring_loom, feature = "loom")))]

@@ -5,8 +5,8 @@
 //! - **completion.freed-once** — the allocation is freed by whoever the handshake says arrived
 //!   second, unless a consumer of the form with cancel gave up: it touches the producer's waker
 //!   after its terminal move, and the last of the two holders frees.
-//! - **completion.registered** — a producer that never registered has no waker to take back; whether
-//!   it did is written and read by the producer alone.
+//! - **completion.registered** — a producer that never registered has no waker to take back;
+//!   whether it did is written and read by the producer alone.
 //!
 //! # Edges
 //!
