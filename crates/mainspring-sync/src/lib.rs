@@ -4,8 +4,10 @@ mod block;
 pub mod notify;
 pub mod oneshot;
 mod parked;
+pub mod wait_group;
 
 pub use self::notify::Notify;
+pub use self::wait_group::WaitGroup;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]
