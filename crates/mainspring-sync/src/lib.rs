@@ -15,6 +15,13 @@ pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
 pub use self::rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard};
 #[doc(inline)]
 pub use self::semaphore::Semaphore;
+pub mod notify;
+pub mod oneshot;
+mod parked;
+pub mod wait_group;
+
+pub use self::notify::Notify;
+pub use self::wait_group::WaitGroup;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

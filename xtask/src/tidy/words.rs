@@ -11,8 +11,10 @@ const NOTES: [&str; 3] = [
 ];
 
 /// Names with a forbidden prefix that the standard library has taught everybody.
-const KNOWN_GETTERS: [&str; 5] = [
+const KNOWN_GETTERS: [&str; 7] = [
     "get_mut",
+    "get_or_init",
+    "get_or_try_init",
     "get_ref",
     "get_pin_mut",
     "get_unchecked",

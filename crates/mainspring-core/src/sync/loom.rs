@@ -107,6 +107,39 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
+/// loom's read-write lock, without poisoning.
+#[derive(Debug)]
+pub struct RwLock<T>(::loom::sync::RwLock<T>);
+
+/// Shared access to the data of a [`RwLock`] while it is held.
+pub type RwLockReadGuard<'a, T> = ::loom::sync::RwLockReadGuard<'a, T>;
+
+/// Exclusive access to the data of a [`RwLock`] while it is held.
+pub type RwLockWriteGuard<'a, T> = ::loom::sync::RwLockWriteGuard<'a, T>;
+
+impl<T> RwLock<T> {
+    /// Wraps a value.
+    pub fn new(value: T) -> Self {
+        Self(::loom::sync::RwLock::new(value))
+    }
+
+    /// Locks for reading, blocking the modelled thread while another writes.
+    #[track_caller]
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0
+            .read()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// Locks for writing, blocking the modelled thread while another reads or writes.
+    #[track_caller]
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0
+            .write()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+}
+
 /// loom's condition variable, for [`Mutex`].
 #[derive(Debug)]
 pub struct Condvar(::loom::sync::Condvar);
