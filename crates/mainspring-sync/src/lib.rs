@@ -1,6 +1,7 @@
 //! Channels, locks and permits for tasks, under any executor.
 
 mod block;
+pub mod channel;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -1,0 +1,6 @@
+//! Channels.
+
+mod ring;
+mod shape;
+mod store;
+mod words;
