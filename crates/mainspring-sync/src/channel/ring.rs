@@ -28,9 +28,9 @@
 //! slot to a cache line: slower where one thread does both, and 64 times the memory for a ring of
 //! bytes.
 
+use super::panics::Steps;
 use super::shape::{Position, Shape, Wide, Widths};
 use super::words::{Claimed, Freed, Redeem, Refusal, Room, Taken, Told, Turn, Vacancy, Words};
-use mainspring_core::payload::{Payload, contain, discard};
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Release},
@@ -38,7 +38,6 @@ use mainspring_core::sync::atomic::{
 use mainspring_core::sync::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::panic::resume_unwind;
 
 /// What became of a value that was to be pushed.
 #[must_use = "the value comes back, or a receiver is to be told"]
@@ -199,6 +198,33 @@ impl<T, W: Widths> Ring<T, W> {
         }
     }
 
+    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the senders'
+    /// lock, with newcomers shut out.
+    pub(crate) fn overdraw(&self) -> Reserve {
+        let mut tail = self.words.tail();
+        loop {
+            if tail.is_closed() {
+                return Reserve::Closed;
+            }
+            if Words::holds_all(tail) {
+                return Reserve::Full;
+            }
+            match self.words.hold(tail) {
+                Ok(()) => return Reserve::Held,
+                Err(now) => tail = now,
+            }
+        }
+    }
+
+    /// Whether the slots that permits stand for are free, though one was
+    /// [overdrawn](Self::overdraw).
+    pub(crate) fn is_covered(&self) -> bool {
+        let tail = self.words.tail();
+        // CLAIM: [slots.window] all but the last were free before, and nobody else adds to them.
+        let last = tail.held().saturating_sub(1);
+        self.is_free(self.words.shape().add(tail.position(), last))
+    }
+
     /// Adds a message in exchange for a held permit, which is used up.
     ///
     /// # Errors
@@ -279,21 +305,11 @@ impl<T, W: Widths> Drop for Ring<T, W> {
     fn drop(&mut self) {
         // CLAIM: [slots.dropped] each value leaves the ring before its destructor runs, and one
         // that panics does not keep the others.
-        let mut first: Option<Payload> = None;
+        let mut steps = Steps::default();
         while let Pop::Got(value, _) = self.pop() {
-            let panicked = contain(|| drop(value));
-            match (panicked, &first) {
-                (Some(payload), None) => first = Some(payload),
-                (Some(payload), Some(_)) => discard(payload),
-                (None, _) => {}
-            }
+            steps.run(|| drop(value));
         }
-        match first {
-            Some(payload) if !std::thread::panicking() => resume_unwind(payload),
-            // A second unwind would abort.
-            Some(payload) => discard(payload),
-            None => {}
-        }
+        steps.finish();
     }
 }
 

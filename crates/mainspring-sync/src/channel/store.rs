@@ -4,9 +4,6 @@ use super::ring::{Pop, Push, Reserve, Ring};
 use super::words::{Freed, Told, Turn, Words};
 use std::fmt;
 
-/// The most messages for which a ring is used, which is allocated as a whole.
-pub(crate) const RING_MOST: usize = 4_096;
-
 /// One of the storages. All have the same methods; see [`Ring`] for what they do.
 pub(crate) enum Store<T> {
     Ring(Ring<T>),
@@ -35,6 +32,18 @@ impl<T> Store<T> {
     pub(crate) fn reserve(&self, turn: Turn) -> Reserve {
         match self {
             Self::Ring(ring) => ring.reserve(turn),
+        }
+    }
+
+    pub(crate) fn overdraw(&self) -> Reserve {
+        match self {
+            Self::Ring(ring) => ring.overdraw(),
+        }
+    }
+
+    pub(crate) fn is_covered(&self) -> bool {
+        match self {
+            Self::Ring(ring) => ring.is_covered(),
         }
     }
 

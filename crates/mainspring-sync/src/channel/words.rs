@@ -15,7 +15,8 @@
 //!
 //! # Invariants
 //!
-//! - **words.capacity** — messages and held permits together never exceed the capacity.
+//! - **words.capacity** — messages and held permits together never exceed the capacity, except by
+//!   one while a sender that has shut out all others replaces the oldest message.
 //! - **words.claim** — a position is claimed by one push and taken by one pop.
 //! - **words.closed** — once CLOSED is in `tail` no push and no permit begins; permits that are out
 //!   may still be redeemed until GONE is there too. Neither flag is ever cleared.
@@ -444,6 +445,19 @@ impl<W: Widths> Words<W> {
     /// Whether no message and no permit more fits.
     pub(crate) fn has_no_room(&self) -> bool {
         self.is_full(self.tail(), self.head())
+    }
+
+    /// Whether messages and permits are more than the capacity, as [`hold`](Self::hold) beyond it
+    /// makes them for a moment.
+    pub(crate) fn is_overdrawn(&self) -> bool {
+        let tail = self.tail();
+        let messages = self.shape.distance(self.head().position(), tail.position());
+        messages.max(0) as u64 + tail.held() > self.capacity
+    }
+
+    /// Whether a receiver would be told Closed.
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.vacancy(self.head()), Vacancy::Closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
