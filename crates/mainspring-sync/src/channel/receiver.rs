@@ -15,6 +15,9 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+/// A stream's place in the queue.
+type Place<T> = Pin<Box<Pull<Arc<Shared<T>>>>>;
+
 /// The receiving end of a channel. Clone it for each consumer: each message goes to one of them.
 ///
 /// When the last one is dropped the channel is closed, and the messages in it are dropped at once.
@@ -28,7 +31,7 @@ use std::time::Duration;
 /// its place.
 pub struct Receiver<T> {
     /// Before `shared`, to which it leads: dropped first.
-    stream: Option<Pin<Box<Pull<Arc<Shared<T>>>>>>,
+    stream: Option<Place<T>>,
     shared: Arc<Shared<T>>,
 }
 

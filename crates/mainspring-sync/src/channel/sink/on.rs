@@ -9,9 +9,12 @@ use mainspring_core::sync::Arc;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// A sink's place in the queue.
+type Place<T> = Pin<Box<Ask<Arc<Shared<T>>>>>;
+
 /// What a sender keeps for its use as a sink: allocated at the first `poll_ready`.
 pub(crate) struct Node<T> {
-    ask: Option<Pin<Box<Ask<Arc<Shared<T>>>>>>,
+    ask: Option<Place<T>>,
     /// The request holds a permit that `poll_ready` has announced.
     is_ready: bool,
 }

@@ -54,10 +54,10 @@ impl Busybody {
     fn meddle(&self) {
         let ends = self.0.try_lock().ok().and_then(|ends| ends.clone());
         if let Some((tx, rx)) = ends {
-            drop(tx.try_send(100));
-            drop(rx.try_recv());
-            drop(Hand::new(rx.recv()).poll());
-            drop(Hand::new(tx.send(200)).poll());
+            let _ = tx.try_send(100);
+            let _ = rx.try_recv();
+            let _ = Hand::new(rx.recv()).poll();
+            let _ = Hand::new(tx.send(200)).poll();
         }
     }
 }
@@ -94,7 +94,7 @@ fn waker_may_use_the_channel_that_wakes_it() {
     assert!(send.as_mut().poll(&mut cx).is_pending());
     drop(waker);
     // The last reference to the waker goes with the channel's.
-    drop(rx.try_recv());
+    let _ = rx.try_recv();
     drop(send);
     drop(rx.drain().collect::<Vec<_>>());
     tx.close();

@@ -11,6 +11,7 @@ use std::vec::IntoIter;
 /// Whether a type has a trait: an inherent constant hides the trait's where the bound holds.
 macro_rules! is {
     ($bound:path, $t:ty) => {{
+        #[allow(dead_code, reason = "only one of the two constants is used")]
         trait Otherwise {
             const IS: bool = false;
         }
