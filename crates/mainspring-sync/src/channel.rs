@@ -36,8 +36,8 @@
 //!
 //! # Complexity and allocation
 //!
-//! A channel is two allocations. Sending and receiving are O(1), one compare-exchange each, allocate
-//! nothing, and take a lock only to wait or to wake.
+//! A channel is two allocations. Sending and receiving are O(1), one compare-exchange each,
+//! allocate nothing, and take a lock only to wait or to wake.
 //!
 //! A task of the family that sends or receives in a loop yields after so many messages (its
 //! [budget](mainspring_core::budget)); under a foreign executor it does not.
@@ -47,8 +47,10 @@ mod error;
 mod many;
 mod panics;
 mod permit;
+mod reach;
 mod receiver;
 mod recv;
+mod replace;
 mod ring;
 mod send;
 mod sender;

@@ -6,8 +6,9 @@
 //! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
 
 use super::Closed;
+use super::reach::{Copied, Reach, ToSenders};
 use super::ring::Reserve;
-use super::shared::{Grant, Reach, ToSenders};
+use super::shared::Grant;
 use mainspring_core::sync::thread;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::Waiter;
@@ -24,23 +25,6 @@ pub(crate) struct Ask<R: Reach + Copied> {
     holds: bool,
     /// Whether it was polled since it last held something: it may have a place in the queue.
     waits: bool,
-}
-
-/// What can be had twice: a reference, or a count more.
-pub(crate) trait Copied {
-    fn copied(&self) -> Self;
-}
-
-impl<T> Copied for &T {
-    fn copied(&self) -> Self {
-        self
-    }
-}
-
-impl<T> Copied for mainspring_core::sync::Arc<T> {
-    fn copied(&self) -> Self {
-        Self::clone(self)
-    }
 }
 
 impl<R: Reach + Copied> Ask<R> {

@@ -2,9 +2,10 @@
 
 use super::Closed;
 use super::ask::Ask;
+use super::reach::Reach;
 use super::ring::Push;
 use super::send::poll_queued;
-use super::shared::{Reach, Shared};
+use super::shared::Shared;
 use mainspring_core::budget;
 use std::error::Error;
 use std::fmt;
@@ -165,9 +166,8 @@ impl<I: Iterator> Future for SendMany<'_, I> {
         // SAFETY: [ask.pinned] `ask` is pinned with us, the messages are not.
         let this = unsafe { self.get_unchecked_mut() };
         loop {
-            let Some(rest) = &mut this.rest else {
-                panic!("a `SendMany` was polled after its messages were gone");
-            };
+            let rest = this.rest.as_mut();
+            let rest = rest.expect("a `SendMany` is not polled after its messages are gone");
             if this.next.is_none() {
                 this.next = rest.next();
             }

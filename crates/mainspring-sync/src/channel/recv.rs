@@ -7,9 +7,10 @@
 //!   on if its receiver is dropped before it looks again.
 
 use super::Closed;
-use super::ask::{Copied, look_again};
+use super::ask::look_again;
+use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
-use super::shared::{Reach, Shared, ToReceivers};
+use super::shared::Shared;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Waiter, Why};
 use mainspring_core::{CancelSafe, budget};

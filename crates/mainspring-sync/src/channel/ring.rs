@@ -19,7 +19,7 @@
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
 //! | `slots.written` | [`Ring::push`], [`Ring::redeem`] | [`Ring::pop`] | the message |
-//! | `slots.free` | [`Ring::pop`] | [`Ring::push`], [`Ring::reserve`] | that the message before was read out |
+//! | `slots.free` | [`Ring::pop`] | [`Ring::push`], [`Ring::reserve`] | that it was read out |
 //!
 //! # Rejected
 //!
@@ -198,8 +198,8 @@ impl<T, W: Widths> Ring<T, W> {
         }
     }
 
-    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the senders'
-    /// lock, with newcomers shut out.
+    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the
+    /// senders' lock, with newcomers shut out.
     pub(crate) fn overdraw(&self) -> Reserve {
         let mut tail = self.words.tail();
         loop {

@@ -1,8 +1,9 @@
 //! Sending one message.
 
 use super::ask::Ask;
+use super::reach::Reach;
 use super::ring::Push;
-use super::shared::{Reach, Shared};
+use super::shared::Shared;
 use super::{Closed, SendError};
 use mainspring_core::budget;
 use std::fmt;
@@ -69,9 +70,8 @@ impl<T> Future for Send<'_, T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (ask, slot) = self.split();
-        let Some(mut value) = slot.take() else {
-            panic!("a `Send` was polled after its message was gone");
-        };
+        let value = slot.take();
+        let mut value = value.expect("a `Send` is not polled after its message is gone");
         if ask.is_fresh() && !budget::is_spent() {
             value = match ask.reach().push(value) {
                 Push::Done(_) => {

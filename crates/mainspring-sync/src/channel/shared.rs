@@ -8,14 +8,12 @@
 //!   that list's lock and when nobody does; one that is left behind costs one visit to the lock.
 //! - **channel.last** — the last sender closes the channel, the last receiver closes it for permits
 //!   too and drops what is in it, once each.
-//! - **channel.waits** — whoever waits in a list of the channel holds what keeps that list where
-//!   it is.
 //!
 //! # Edges
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `channel.ends` | each end's [`Shared::drop_sender`] or [`Shared::drop_receiver`] | that of the last | what it sent or received |
+//! | `channel.ends` | [`Shared::drop_sender`] | [`Shared::drop_receiver`] | what an end did |
 //!
 //! # Rejected
 //!
@@ -28,13 +26,12 @@ use super::panics::Steps;
 use super::ring::{Pop, Push, Reserve};
 use super::store::Store;
 use super::words::{Closing, Freed, OnPark, Told, Turn, Words};
-use mainspring_core::sync::Arc;
 use mainspring_core::sync::atomic::{
     AtomicUsize,
     Ordering::{AcqRel, Relaxed},
 };
 use mainspring_core::sync::{hint, thread};
-use mainspring_core::wait_list::{From, Holds, Kind, Queue, WaitList, Why};
+use mainspring_core::wait_list::{From, Kind, Queue, WaitList, Why};
 
 /// How often a call that does not wait looks again when a peer is in the middle of something.
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
@@ -77,10 +74,10 @@ pub(crate) enum Grant {
 /// What the ends share.
 #[derive(Debug)]
 pub(crate) struct Shared<T> {
-    store: Store<T>,
-    senders: WaitList<Room>,
-    receivers: WaitList<()>,
-    closed: WaitList<()>,
+    pub(super) store: Store<T>,
+    pub(super) senders: WaitList<Room>,
+    pub(super) receivers: WaitList<()>,
+    pub(super) closed: WaitList<()>,
     sender_count: AtomicUsize,
     receiver_count: AtomicUsize,
 }
@@ -160,71 +157,6 @@ impl<T> Shared<T> {
         self.tell(told);
         if senders_wait {
             self.settle();
-        }
-    }
-
-    /// Sends although there is no room, in the place of the oldest message.
-    pub(crate) fn push_over(&self, mut value: T) -> Result<Option<T>, Push<T>> {
-        loop {
-            let outcome = self.senders.with(|queue| {
-                // From here no newcomer gets in: what a pop frees is ours.
-                let _ = self.words().sender_parks();
-                let outcome = self.replace(value);
-                self.forget_if_none(queue);
-                outcome
-            });
-            self.tell(outcome.told);
-            match outcome.refused {
-                None => return Ok(outcome.replaced),
-                Some(Push::Busy(back)) => value = back,
-                Some(refused) => return Err(refused),
-            }
-            thread::yield_now();
-        }
-    }
-
-    /// Under the senders' lock, with the note that senders wait in both words.
-    fn replace(&self, value: T) -> Replaced<T> {
-        let value = match self.store.push(value, Turn::Queued) {
-            Push::Done(told) => return Replaced::done(told, None),
-            Push::Full(value) => value,
-            refused => return Replaced::refused(refused),
-        };
-        // A permit beyond the capacity first: a close that comes now is after this message.
-        match self.store.overdraw() {
-            Reserve::Held => {}
-            Reserve::Closed => return Replaced::refused(Push::Closed(value)),
-            _ => return Replaced::refused(Push::Full(value)),
-        }
-        let oldest = match self.store.pop() {
-            Pop::Got(oldest, _) => Some(oldest),
-            Pop::Busy => return self.undo(Push::Busy(value)),
-            Pop::Empty | Pop::Closed if self.words().is_overdrawn() => {
-                return self.undo(Push::Full(value));
-            }
-            Pop::Empty | Pop::Closed => None,
-        };
-        while !self.store.is_covered() {
-            // A receiver that took an older message has not read it out.
-            thread::yield_now();
-        }
-        match self.store.redeem(value) {
-            Ok(told) => Replaced::done(told, oldest),
-            Err(value) => Replaced {
-                refused: Some(Push::Closed(value)),
-                told: Told::Nobody,
-                // To be dropped with the lock released, as the last receiver would have.
-                replaced: oldest,
-            },
-        }
-    }
-
-    fn undo(&self, refused: Push<T>) -> Replaced<T> {
-        Replaced {
-            refused: Some(refused),
-            // Nobody but the caller may take the room back: it was none.
-            told: self.store.release().told,
-            replaced: None,
         }
     }
 
@@ -311,7 +243,7 @@ impl<T> Shared<T> {
         self.senders.with(|queue| self.forget_if_none(queue))
     }
 
-    fn forget_if_none(&self, queue: &mut Queue<'_, Room>) -> bool {
+    pub(super) fn forget_if_none(&self, queue: &mut Queue<'_, Room>) -> bool {
         let is_empty = queue.is_empty();
         if is_empty {
             // CLAIM: [channel.notes]
@@ -459,97 +391,5 @@ impl<T> Shared<T> {
             }
         }
         steps.finish();
-    }
-}
-
-/// What became of a message that may replace the oldest one.
-struct Replaced<T> {
-    refused: Option<Push<T>>,
-    told: Told,
-    replaced: Option<T>,
-}
-
-impl<T> Replaced<T> {
-    fn done(told: Told, replaced: Option<T>) -> Self {
-        Self {
-            refused: None,
-            told,
-            replaced,
-        }
-    }
-
-    fn refused(refused: Push<T>) -> Self {
-        Self {
-            refused: Some(refused),
-            told: Told::Nobody,
-            replaced: None,
-        }
-    }
-}
-
-/// A way to the shared part: borrowed from an end, or owned.
-///
-/// # Safety
-///
-/// It leads to the same place every time, which stays where it is as long as this exists.
-pub(crate) unsafe trait Reach {
-    type Item;
-
-    fn shared(&self) -> &Shared<Self::Item>;
-}
-
-// SAFETY: [channel.waits] what is borrowed does not move.
-unsafe impl<T> Reach for &Shared<T> {
-    type Item = T;
-
-    #[inline(always)]
-    fn shared(&self) -> &Shared<T> {
-        self
-    }
-}
-
-// SAFETY: [channel.waits] what an `Arc` holds does not move and lives as long as it.
-unsafe impl<T> Reach for Arc<Shared<T>> {
-    type Item = T;
-
-    #[inline(always)]
-    fn shared(&self) -> &Shared<T> {
-        self
-    }
-}
-
-/// Leads a waiting sender to its list.
-pub(crate) struct ToSenders<R>(pub(crate) R);
-
-// SAFETY: [channel.waits] the list is part of what `R` reaches.
-unsafe impl<R: Reach> Holds for ToSenders<R> {
-    type Kind = Room;
-
-    fn list(&self) -> &WaitList<Room> {
-        &self.0.shared().senders
-    }
-}
-
-/// Leads a waiting receiver to its list.
-pub(crate) struct ToReceivers<R>(pub(crate) R);
-
-// SAFETY: [channel.waits] the list is part of what `R` reaches.
-unsafe impl<R: Reach> Holds for ToReceivers<R> {
-    type Kind = ();
-
-    fn list(&self) -> &WaitList<()> {
-        &self.0.shared().receivers
-    }
-}
-
-/// Leads one that waits for the end to its list.
-pub(crate) struct ToClosed<R>(pub(crate) R);
-
-// SAFETY: [channel.waits] the list is part of what `R` reaches.
-unsafe impl<R: Reach> Holds for ToClosed<R> {
-    type Kind = ();
-
-    fn list(&self) -> &WaitList<()> {
-        &self.0.shared().closed
     }
 }

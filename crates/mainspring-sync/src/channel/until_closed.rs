@@ -1,6 +1,7 @@
 //! Waiting for the end.
 
-use super::shared::{Shared, ToClosed};
+use super::reach::ToClosed;
+use super::shared::Shared;
 use mainspring_core::CancelSafe;
 use mainspring_core::budget;
 use mainspring_core::wait::{self, WaitKind};

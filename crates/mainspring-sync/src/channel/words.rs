@@ -31,8 +31,8 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `words.window` | [`Words::hold`], [`Words::claim`] | [`Words::claim`], [`Words::redeem`] | that the slots that permits stand for were read out |
-//! | `words.ended` | [`Words::close`], [`Words::release`] | [`Words::vacancy`] | what came before the end |
+//! | `words.window` | hold, claim | claim, redeem | that permits' slots were read out |
+//! | `words.ended` | close, release, redeem | vacancy | what came before the end |
 //!
 //! # Rejected
 //!
@@ -257,12 +257,24 @@ impl<W: Widths> Words<W> {
     /// permits that `seen` says are out.
     #[inline(always)]
     pub(crate) fn claim(&self, seen: Tail<W>) -> Result<Claimed, Tail<W>> {
+        debug_assert!(!seen.is_closed(), "words.closed: a claim after the end");
         let position = seen.position();
-        self.replace_tail(seen, seen.at(self.shape.next(position)))?;
-        Ok(Claimed {
-            position,
-            told: seen.told(seen.held()),
-        })
+        let bits = seen.at(self.shape.next(position));
+        // ORDERING: [words.window] AcqRel. Beside permits a claim gets a slot that whoever counted
+        // one of them found read out, perhaps another thread, and leaves them one that it found so
+        // itself. One step weaker, the write would race with the reading of the message before.
+        let swapped = self
+            .tail
+            .0
+            .compare_exchange_weak(seen.bits, bits, AcqRel, Relaxed);
+        // CLAIM: [words.claim] one of those that saw this word.
+        match swapped {
+            Ok(_) => Ok(Claimed {
+                position,
+                told: seen.told(seen.held()),
+            }),
+            Err(now) => Err(Tail::of(now)),
+        }
     }
 
     /// Counts one more permit. The caller has found room for it, behind all that are out.
@@ -272,7 +284,13 @@ impl<W: Widths> Words<W> {
             seen.held() < Tail::<W>::HELD_MAX,
             "words.capacity: too many permits"
         );
-        self.replace_tail(seen, seen.bits + HELD_ONE)
+        // ORDERING: [words.window] Release, pairs with `claim` and `redeem`: whoever gets the slot
+        // that we found read out need not look. Relaxed would let its write race with that reading.
+        let swapped =
+            self.tail
+                .0
+                .compare_exchange_weak(seen.bits, seen.bits + HELD_ONE, Release, Relaxed);
+        swapped.map(|_| ()).map_err(Tail::of)
     }
 
     /// Whether so many permits are out that no more can be counted.
@@ -294,15 +312,23 @@ impl<W: Widths> Words<W> {
             } else {
                 seen.at(self.shape.next(position))
             };
-            match self.replace_tail(seen, bits - HELD_ONE) {
-                Ok(()) if is_gone => return Redeem::Gone,
-                Ok(()) => {
+            // ORDERING: [words.window] Acquire, pairs with `hold` and `claim`: the slot was read
+            // out, as one of those who counted permits has seen.
+            // ORDERING: [words.ended] Release, pairs with the load in `vacancy`: of the last
+            // permit. One step weaker, the write would race, or the end would come without a past.
+            let swapped =
+                self.tail
+                    .0
+                    .compare_exchange_weak(seen.bits, bits - HELD_ONE, AcqRel, Relaxed);
+            match swapped {
+                Ok(_) if is_gone => return Redeem::Gone,
+                Ok(_) => {
                     return Redeem::Claimed(Claimed {
                         position,
                         told: seen.told(held),
                     });
                 }
-                Err(now) => seen = now,
+                Err(now) => seen = Tail::of(now),
             }
         }
     }
@@ -320,18 +346,6 @@ impl<W: Widths> Words<W> {
                 _ => Told::Nobody,
             },
         }
-    }
-
-    #[inline(always)]
-    fn replace_tail(&self, seen: Tail<W>, bits: u64) -> Result<(), Tail<W>> {
-        // ORDERING: [words.window] AcqRel. A held permit stands for a slot that whoever counted it
-        // found read out; the claim that gets the slot may be another thread's, and acquires that
-        // from here. One step weaker, its write would race with the reading of the message before.
-        let swapped = self
-            .tail
-            .0
-            .compare_exchange_weak(seen.bits, bits, AcqRel, Relaxed);
-        swapped.map(|_| ()).map_err(Tail::of)
     }
 
     /// Takes the oldest message. The caller has found it written.
@@ -360,6 +374,7 @@ impl<W: Widths> Words<W> {
         // they came after is visible. Relaxed would end the channel before the last permit's past.
         let tail = Tail::<W>::of(self.tail.0.load(Acquire));
         if tail.position() == seen.position() {
+            // CLAIM: [words.end] nothing can be claimed any more, so the head is at the end too.
             return if tail.is_closed() && tail.held() == 0 {
                 Vacancy::Closed
             } else {

@@ -266,7 +266,7 @@ fn receiver_that_gives_up_on_a_busy_message_passes_its_wake_on() {
 // WITNESS: words.capacity, slots.window
 #[test]
 fn forced_message_racing_a_receiver_replaces_at_most_one() {
-    loom::model(|| {
+    three_threads(|| {
         let (tx, rx) = bounded(1);
         tx.try_send(1).unwrap();
         let receiver = {
