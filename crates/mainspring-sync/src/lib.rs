@@ -22,6 +22,7 @@ pub mod wait_group;
 
 pub use self::notify::Notify;
 pub use self::wait_group::WaitGroup;
+pub mod channel;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]
