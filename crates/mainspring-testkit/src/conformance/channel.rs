@@ -274,7 +274,7 @@ pub(super) fn value_drop_panics<C: Channel>(trail: &Trail) -> Check {
 /// Seeded: threads send, others receive and drop receives, and every value arrives once.
 pub(super) fn threads_receive_exactly_once<C: Channel>(trail: &Trail) -> Check {
     const PRODUCERS: usize = 2;
-    const VALUES: usize = 600;
+    const VALUES: usize = 300;
     let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
     let history = History::new();
     let is_over = AtomicBool::new(false);

@@ -59,10 +59,9 @@ pub(super) fn dropped_unpolled<S: Subject>(trail: &Trail) -> Check {
     let mut waiters = world.waiting(1)?;
     trail.at("one waits and another one is not polled");
     world.grant();
-    drop(unpolled);
     world.must_be_served(&mut waiters[0], "beside one that is not polled")?;
-    trail.at("one is dropped unpolled with nobody waiting");
-    drop(world.waiter());
+    trail.at("one is dropped that was not polled");
+    drop(unpolled);
     world.is_balanced("after a drop of one that was not polled")
 }
 
@@ -147,55 +146,65 @@ pub(super) fn dropped_repolled<S: Subject>(trail: &Trail) -> Check {
     world.is_balanced("after a drop of one with its second waker")
 }
 
-/// While some are being woken, one of their wakers drops another waiter.
+/// While some are being woken, one of their wakers drops another waiter: one that was granted in the
+/// same call, or one that was not.
 pub(super) fn dropped_in_a_wake<S: Subject>(trail: &Trail) -> Check {
     let shape = S::shape();
-    if lets_one_go::<S>() {
-        drop_while_waking::<S>(trail, "two of three are granted", |world| {
-            if shape.at_once == 1 {
-                world.grant();
-            } else {
-                world.grant_many(2);
-            }
-        })?;
-    }
-    if shape.releases_all {
-        let released = |world: &World<S>| world.subject.grant_all();
-        drop_while_waking::<S>(trail, "all are released", released)?;
-    }
-    if shape.closes {
-        drop_while_waking::<S>(trail, "it is closed", |world| world.subject.close())?;
+    for victim in 0..3 {
+        if lets_one_go::<S>() {
+            let granted = |world: &World<S>| world.grant_many(2.min(shape.at_once));
+            drop_while_waking::<S>(trail, victim, "some are granted", granted)?;
+        }
+        if shape.releases_all {
+            let released = |world: &World<S>| world.subject.grant_all();
+            drop_while_waking::<S>(trail, victim, "all are released", released)?;
+        }
+        if shape.closes {
+            let closed = |world: &World<S>| world.subject.close();
+            drop_while_waking::<S>(trail, victim, "it is closed", closed)?;
+        }
     }
     Ok(())
 }
 
-fn drop_while_waking<S: Subject>(trail: &Trail, what: &str, wake: impl Fn(&World<S>)) -> Check {
+fn drop_while_waking<S: Subject>(
+    trail: &Trail,
+    doomed: usize,
+    what: &str,
+    wake: impl Fn(&World<S>),
+) -> Check {
     let world = World::<S>::new();
     let victim: Arc<Mutex<Option<Waiter>>> = Arc::default();
     let mut waiters = Vec::new();
-    for _ in 0..2 {
-        let victim = Arc::clone(&victim);
-        let script = Script::new().on(Moment::Wake, move || {
-            let victim = victim.lock().take();
+    for at in 0..3 {
+        let to = Arc::clone(&victim);
+        let drops = move || {
+            let victim = to.lock().take();
             drop(victim);
-        });
+        };
+        let script = if at == doomed {
+            Script::new()
+        } else {
+            Script::new().on(Moment::Wake, drops)
+        };
         let mut waiter = world.scripted(script);
         world.must_wait(&mut waiter, "with nothing granted")?;
         waiters.push(waiter);
     }
-    let mut last = world.waiter();
-    world.must_wait(&mut last, "with nothing granted")?;
-    *victim.lock() = Some(last);
-    trail.at(format_args!("{what}, and a waker drops the third"));
+    *victim.lock() = Some(waiters.remove(doomed));
+    trail.at(format_args!(
+        "{what}, and a waker drops waiter {doomed} of 3"
+    ));
     wake(&world);
     let last = victim.lock().take();
     waiters.extend(last);
+    let served = world.serve(&mut waiters);
     if world.given() == 0 {
-        let served = world.serve(&mut waiters);
-        ensure!(waiters.is_empty(), "{served} let go, the others sleep");
+        let left = waiters.len();
+        ensure!(left == 0, "{served} let go, and {left} sleep");
         return Ok(());
     }
-    world.nobody_sleeps(&mut waiters, "after a drop in a wake")?;
+    world.no_excess("after a drop in a wake")?;
     ensure!(
         world.outstanding() == 0 || waiters.is_empty(),
         "a grant was lost in a wake"

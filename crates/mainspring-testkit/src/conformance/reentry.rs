@@ -169,7 +169,10 @@ pub(super) fn wake_calls_back<S: Subject>(trail: &Trail) -> Check {
         stage.set_victim(world);
         if lets_one_go::<S>() {
             // Whoever is woken first calls back, whichever of them it is.
-            while stage.calls.load(Relaxed) == 0 && world.try_grant() {
+            for _ in 0..4 {
+                if stage.calls.load(Relaxed) > 0 || !world.try_grant() {
+                    break;
+                }
                 let victim = stage.victim.lock().as_ref().is_some_and(Waiter::is_woken);
                 if victim {
                     stage.gather(&mut waiters);

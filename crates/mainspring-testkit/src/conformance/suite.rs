@@ -56,6 +56,21 @@ impl Suite {
         self
     }
 
+    /// All but the cases of these names: what a primitive is known to fail.
+    ///
+    /// # Panics
+    ///
+    /// If there is none of one of the names.
+    #[track_caller]
+    pub fn except(mut self, names: &[&str]) -> Self {
+        for name in names {
+            let before = self.cases.len();
+            self.cases.retain(|case| case.name != *name);
+            assert!(self.cases.len() < before, "no case has the name `{name}`");
+        }
+        self
+    }
+
     /// How long a case may take before it counts as hung: a minute, if nothing else is said.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
