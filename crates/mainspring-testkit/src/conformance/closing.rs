@@ -39,15 +39,14 @@ pub(super) fn release_spares_newcomers<S: Subject>(trail: &Trail) -> Check {
     world.subject.grant_all();
     world.serve(&mut waiters);
     ensure!(waiters.is_empty(), "{} were not let go", waiters.len());
-    let late = std::mem::take(&mut *late.lock());
-    let let_go = late
-        .iter()
-        .filter(|waiter| waiter.is_woken() || !waiter.is_alive())
-        .count();
+    let mut late = std::mem::take(&mut *late.lock());
+    // One that was woken for nothing waits on.
+    let newcomers = late.len();
+    world.serve(&mut late);
+    let let_go = newcomers - late.iter().filter(|waiter| waiter.is_alive()).count();
     ensure!(
         let_go == 0,
-        "{let_go} of {} newcomers were let go as well",
-        late.len()
+        "{let_go} of {newcomers} newcomers were let go, too"
     );
     Ok(())
 }
