@@ -71,12 +71,13 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// The writer becomes a reader, with nobody in between. Readers that are next enter beside it.
     #[must_use = "the reader leaves when this is dropped"]
     pub fn downgrade(guard: Self) -> OwnedRwLockReadGuard<T> {
-        let reader = OwnedRwLockReadGuard::new(Arc::clone(&guard.lock));
-        // It does not leave, and its share is given up by hand.
-        let mut guard = ManuallyDrop::new(guard);
+        // It does not leave.
+        let guard = ManuallyDrop::new(guard);
+        // SAFETY: [rwlock.exclusive] the guard is neither used nor dropped again, so its share is
+        // ours.
+        let lock = unsafe { std::ptr::read(&guard.lock) };
+        let reader = OwnedRwLockReadGuard::new(lock);
         Turns::become_less(&reader.lock.gate.list, Want::Write, Want::Read);
-        // SAFETY: [rwlock.exclusive] the guard is never used or dropped again.
-        unsafe { std::ptr::drop_in_place(&mut guard.lock) };
         reader
     }
 }

@@ -1,3 +1,5 @@
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod futurelock;
 #[cfg(all(test, mainspring_loom, feature = "loom"))]
 mod loom;
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]

@@ -65,6 +65,7 @@ impl<L: Holds<Kind = Permits>> Asking<L> {
         // SAFETY: [semaphore.pinned] the waiter is not moved out of; the rest is not pinned.
         let this = unsafe { self.get_unchecked_mut() };
         if this.wanted == 0 {
+            ready!(budget::poll_proceed(cx)).spend();
             return Poll::Ready(match this.waiter.holder().list().kind().is_closed() {
                 true => Err(AcquireError::Closed),
                 false => Ok(()),
@@ -83,13 +84,14 @@ impl<L: Holds<Kind = Permits>> Asking<L> {
         }
         let list = waiter.holder().list();
         wait::note(this.kind, number(list));
-        if is_spent {
-            // What is free is offered to it, or to whoever may pass it.
+        if list.kind().free() >= this.wanted {
+            // Its budget is spent, or it came back to the queue after it had lost an offer: what is
+            // free is offered to whoever may have it, this one perhaps.
             list.with(|queue| queue.kind().settle(queue));
-            if budget::poll_proceed(cx).is_ready() {
-                // The budget was lent anew meanwhile, by a waker that polled something.
-                cx.waker().wake_by_ref();
-            }
+        }
+        if is_spent && budget::poll_proceed(cx).is_ready() {
+            // The budget was lent anew meanwhile, by a waker that polled something.
+            cx.waker().wake_by_ref();
         }
         Poll::Pending
     }
@@ -100,7 +102,7 @@ pub(crate) fn number(list: &WaitList<Permits>) -> u64 {
     std::ptr::from_ref(list).addr() as u64
 }
 
-/// The future of [`Semaphore::acquire`].
+/// The future of [`Semaphore::acquire`]. Polled again after it was ready, it asks once more.
 ///
 /// # Cancel safety
 ///

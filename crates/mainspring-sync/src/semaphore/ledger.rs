@@ -35,10 +35,11 @@ pub(super) struct Ledger {
     capacity: usize,
     /// How many permits that are out have to vanish when they come back.
     debt: usize,
-    /// No waiter asks for less: whether a scan beyond the first can find somebody. Only a hint
-    /// where a waiter came back after it had lost an offer: such a one may be served in its turn
-    /// alone.
+    /// No waiter asks for less: whether a scan beyond the first can find somebody.
     least: usize,
+    /// The least that anybody asked for who lost an offer: such a one may be in no queue now, and
+    /// be back any time.
+    least_lost: usize,
     is_strict: bool,
 }
 
@@ -48,6 +49,7 @@ impl Ledger {
             capacity,
             debt: 0,
             least: usize::MAX,
+            least_lost: usize::MAX,
             is_strict,
         }
     }
@@ -113,6 +115,12 @@ impl Ledger {
         self.least = self.least.min(wanted);
     }
 
+    /// A request lost an offer, and may come back to the queue.
+    pub(super) fn note_lost(&mut self, wanted: usize) {
+        self.least_lost = self.least_lost.min(wanted);
+        self.least = self.least.min(wanted);
+    }
+
     /// A scan of the queue, from the oldest, for those that `free` permits are granted to.
     pub(super) fn scan(self, free: usize) -> Round {
         Round {
@@ -128,7 +136,7 @@ impl Ledger {
 
     /// The scan went through the whole queue, and this is the least that was not granted.
     pub(super) fn note_least(&mut self, least: usize) {
-        self.least = least;
+        self.least = least.min(self.least_lost);
     }
 
     fn allowance(self, first: &Request) -> usize {

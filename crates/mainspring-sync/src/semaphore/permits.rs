@@ -201,9 +201,14 @@ impl Permits {
                 return Some(Err(refused));
             }
         }
+        // One that is asked again has nobody in front of it; a newcomer has to pass.
+        let takes = match why {
+            Why::Again => Self::take_first,
+            _ => Self::take_locked,
+        };
         if is_patient {
             self.word.fetch_or(SLOW, Relaxed);
-        } else if self.take_locked(queue, request.wanted) {
+        } else if takes(self, queue, request.wanted) {
             self.settle(queue);
             return Some(Ok(()));
         }
@@ -286,6 +291,15 @@ impl Permits {
         self.settle(queue);
     }
 
+    /// Takes permits for the first, if they are free. SLOW is set afterwards.
+    fn take_first(&self, queue: &mut Queue<'_, Self>, wanted: usize) -> bool {
+        let fits = wanted <= self.free_now(queue);
+        if fits {
+            self.vanish(wanted);
+        }
+        fits
+    }
+
     /// Takes permits for one that is not in the queue, if they are free and those that wait allow
     /// it. SLOW is set afterwards.
     fn take_locked(&self, queue: &mut Queue<'_, Self>, wanted: usize) -> bool {
@@ -362,6 +376,7 @@ impl Kind for Permits {
 
     fn returned(&self, queue: &mut Queue<'_, Self>, request: &Request, _: From) {
         // CLAIM: [semaphore.conserved] all of it: a waiter has nothing but what it was offered.
+        self.with_ledger(queue, |ledger| ledger.note_lost(request.wanted));
         self.word.fetch_add(request.wanted * ONE, Relaxed);
         self.settle(queue);
     }
@@ -371,6 +386,7 @@ impl Kind for Permits {
     }
 
     fn exchange(&self, queue: &mut Queue<'_, Self>, offered: &Request, wanted: &Request) -> bool {
+        self.with_ledger(queue, |ledger| ledger.note_lost(offered.wanted));
         if wanted.wanted > offered.wanted {
             // CLAIM: [semaphore.slow] SLOW stays: if it is refused, the one that asks is queued.
             return self.take_locked(queue, wanted.wanted - offered.wanted);

@@ -9,3 +9,5 @@ pub(crate) mod support;
 mod traits;
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod unit;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod waiting;

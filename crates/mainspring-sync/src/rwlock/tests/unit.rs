@@ -5,8 +5,7 @@ use crate::rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockWriteGuard, RwLock, RwLockReadGuard,
     RwLockUpgradableGuard, RwLockWriteGuard,
 };
-use crate::semaphore::tests::support::{Tasks, counted, poll, poll_alone};
-use mainspring_core::wait_list::Cure;
+use crate::semaphore::tests::support::{counted, poll, poll_alone};
 use mainspring_core::{budget, poll as poll_record};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -363,78 +362,4 @@ fn most_readers_are_refused_and_the_word_has_room() {
     assert!(!Want::Read.fits(most));
     assert!(!Want::Write.fits(most) && !Want::Upgrade.fits(most));
     assert!(most.checked_add(Want::Read.weight() * 2).is_some());
-}
-
-// B133, of readers and of an upgrade that its own task holds up.
-#[test]
-fn request_of_the_same_task_takes_over_what_it_does_not_poll() {
-    let lock = RwLock::new(());
-    let held = lock.try_write().unwrap();
-    let [(_, task), (_, other)] = [counted(), counted()];
-    let mut unpolled = Box::pin(lock.write());
-    assert!(poll(unpolled.as_mut(), &task).is_pending());
-    let mut stranger = pin!(lock.read());
-    assert!(poll(stranger.as_mut(), &other).is_pending());
-    drop(held);
-    // A reader has room for the stranger's reader beside it.
-    let driven = poll(pin!(lock.read()).as_mut(), &task);
-    assert!(driven.is_ready());
-    assert!(
-        poll(unpolled.as_mut(), &task).is_pending(),
-        "it keeps its place"
-    );
-    drop(unpolled);
-    assert!(poll(stranger.as_mut(), &other).is_ready());
-    drop(driven);
-    // An offered read that nobody polls is in the way of the task's own upgrade.
-    let held = lock.try_write().unwrap();
-    let mut unpolled = pin!(lock.read());
-    assert!(poll(unpolled.as_mut(), &task).is_pending());
-    drop(held);
-    let upgradable = poll(pin!(lock.upgradable_read()).as_mut(), &other);
-    let Poll::Ready(upgradable) = upgradable else {
-        panic!("there is room beside a reader");
-    };
-    let mut upgrades = pin!(RwLockUpgradableGuard::upgrade(upgradable));
-    assert!(poll(upgrades.as_mut(), &other).is_pending());
-    assert!(poll(upgrades.as_mut(), &task).is_ready());
-}
-
-#[test]
-fn revocable_turn_goes_round_a_task_that_does_not_poll_for_it() {
-    for is_revocable in [false, true] {
-        let tasks = Tasks::new();
-        let lock = RwLock::new(());
-        let lock = Arc::new(if is_revocable { lock.revocable() } else { lock });
-        let held = lock.try_write_owned().unwrap();
-        let distracted = {
-            let lock = Arc::clone(&lock);
-            tasks.spawn(async move {
-                let mut loser = Box::pin(lock.write());
-                let first =
-                    std::future::poll_fn(|cx| Poll::Ready(loser.as_mut().poll(cx).is_pending()));
-                assert!(first.await);
-                std::future::pending::<()>().await;
-                drop(loser);
-            })
-        };
-        tasks.run_until_idle();
-        let modest = {
-            let lock = Arc::clone(&lock);
-            tasks.spawn(async move { drop(lock.read().await) })
-        };
-        tasks.run_until_idle();
-        drop(held);
-        tasks.run_until_idle();
-        assert_eq!(modest.is_finished(), is_revocable);
-        let offers = lock.diagnose().offers;
-        assert_eq!(offers.is_empty(), is_revocable);
-        if let Some(offer) = offers.first() {
-            assert_eq!(offer.cure, Cure::SameTask);
-            assert_eq!(offer.task, Some(distracted.id().as_u64()));
-        }
-        distracted.abort();
-        tasks.run_until_idle();
-        assert!(modest.is_finished() && lock.try_write().is_some());
-    }
 }

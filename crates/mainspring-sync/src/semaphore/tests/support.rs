@@ -17,7 +17,7 @@ pub(crate) use self::watched::Watched;
 use std::cell::RefCell;
 use std::pin::Pin;
 // DOOR: the tests' own, which no model explores.
-use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering::Relaxed};
+use std::sync::{Arc, Mutex, atomic::AtomicUsize, atomic::Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// A waker that counts its calls.
@@ -41,6 +41,22 @@ impl Wake for Counter {
 pub(crate) fn counted() -> (Arc<Counter>, Waker) {
     let counter = Arc::new(Counter::default());
     (Arc::clone(&counter), Waker::from(counter))
+}
+
+/// A waker that does something the first time that it is called.
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+pub(crate) fn once(run: impl FnOnce() + Send + 'static) -> Waker {
+    struct Once(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+    impl Wake for Once {
+        fn wake(self: Arc<Self>) {
+            let run = self.0.lock().unwrap().take();
+            if let Some(run) = run {
+                run();
+            }
+        }
+    }
+    Waker::from(Arc::new(Once(Mutex::new(Some(Box::new(run))))))
 }
 
 pub(crate) fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {

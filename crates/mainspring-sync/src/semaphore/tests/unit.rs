@@ -2,11 +2,10 @@
 
 use crate::semaphore::tests::support::{counted, poll, poll_alone};
 use crate::semaphore::{AcquireError, Semaphore, TryAcquireError};
-use mainspring_core::{budget, poll as poll_record};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, Wake, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 const MAX: usize = Semaphore::MAX_PERMITS;
@@ -348,98 +347,6 @@ fn blocking_waits_and_gives_up_in_time() {
     drop(held);
     assert_eq!(other.join().unwrap(), 1);
     assert!(semaphore.acquire_timeout(1, Duration::from_secs(9)).is_ok());
-}
-
-// S13: who comes with its budget spent has its place before who comes next.
-#[test]
-fn spent_budget_does_not_cost_the_place() {
-    let semaphore = Semaphore::new(2);
-    let mut first = pin!(semaphore.acquire(2));
-    let (counter, waker) = counted();
-    poll_record::root(|| {
-        for _ in 0..poll_record::BUDGET_UNITS {
-            budget::consume();
-        }
-        assert!(poll(first.as_mut(), &waker).is_pending());
-    });
-    assert!(counter.calls() >= 1, "it yields, it does not wait");
-    // What is free was offered to it: nobody passes.
-    assert_eq!(semaphore.available(), 0);
-    assert!(semaphore.try_acquire(1).is_err());
-    assert!(poll(first.as_mut(), &waker).is_ready());
-}
-
-#[test]
-fn each_acquire_costs_a_unit_of_the_budget() {
-    let semaphore = Semaphore::new(1);
-    poll_record::root(|| {
-        let mut acquired = 0;
-        while poll_alone(pin!(semaphore.acquire(1))).is_ready() {
-            acquired += 1;
-        }
-        assert_eq!(acquired, poll_record::BUDGET_UNITS);
-    });
-    assert_eq!(semaphore.available(), 1);
-}
-
-// S15, S17
-#[test]
-fn latest_waker_counts_and_polling_again_takes_no_second_place() {
-    let semaphore = Semaphore::new(1);
-    let held = semaphore.try_acquire(1).unwrap();
-    let (old, old_waker) = counted();
-    let (new, new_waker) = counted();
-    let mut waits = pin!(semaphore.acquire(1));
-    assert!(poll(waits.as_mut(), &old_waker).is_pending());
-    for _ in 0..1_000 {
-        assert!(poll(waits.as_mut(), &new_waker).is_pending());
-    }
-    assert_eq!(semaphore.diagnose().waiting, 1);
-    drop(held);
-    assert_eq!((old.calls(), new.calls()), (0, 1));
-    assert!(poll(waits.as_mut(), &new_waker).is_ready());
-}
-
-/// Takes and gives back in its wake; panics in it, if it is told to.
-struct Meddler {
-    semaphore: Arc<Semaphore>,
-    panics: bool,
-}
-
-impl Wake for Meddler {
-    fn wake(self: Arc<Self>) {
-        drop(self.semaphore.try_acquire(1));
-        let _ = self.semaphore.diagnose();
-        assert!(!self.panics, "a waker that panics");
-    }
-}
-
-impl Drop for Meddler {
-    fn drop(&mut self) {
-        drop(self.semaphore.try_acquire(1));
-    }
-}
-
-// B124, B127, S5, S11
-// WITNESS: semaphore.conserved
-#[test]
-fn wakers_that_come_back_or_panic_harm_nobody() {
-    let semaphore = Arc::new(Semaphore::new(3));
-    let held = semaphore.try_acquire(3).unwrap();
-    let meddler = |panics| {
-        let semaphore = Arc::clone(&semaphore);
-        Waker::from(Arc::new(Meddler { semaphore, panics }))
-    };
-    let mut waiters: Vec<_> = (0..3).map(|_| Box::pin(semaphore.acquire(1))).collect();
-    for (at, waiter) in waiters.iter_mut().enumerate() {
-        assert!(poll(waiter.as_mut(), &meddler(at == 0)).is_pending());
-    }
-    assert!(catch_unwind(AssertUnwindSafe(|| drop(held))).is_err());
-    for waiter in &mut waiters {
-        assert!(poll_alone(waiter.as_mut()).is_ready());
-    }
-    drop(waiters);
-    assert_eq!(semaphore.available(), 3);
 }
 
 #[test]
