@@ -72,8 +72,9 @@ fn tasks<C: Channel>(passes: u32, capacity: usize) -> crate::outcome::Outcome {
         on_one_thread(async move {
             let (sender, receiver) = C::channel(Some(capacity));
             let pouring = spawn_local(pour::<C>(sender, messages));
-            drain::<C>(receiver, messages).await;
+            let draining = spawn_local(drain::<C>(receiver, messages));
             assert!(pouring.await.is_ok());
+            assert!(draining.await.is_ok());
         });
     })
 }
@@ -133,6 +134,7 @@ fn threads<C: Blocking>(passes: u32) -> crate::outcome::Outcome {
     })
 }
 
+struct Ours;
 struct Kanal;
 struct Flume;
 struct AsyncChannel;
@@ -140,6 +142,49 @@ struct Tokio;
 struct Futures;
 struct Thingbuf;
 struct Crossbeam;
+
+impl Channel for Ours {
+    type Sender = mainspring_sync::channel::Sender<u64>;
+    type Receiver = mainspring_sync::channel::Receiver<u64>;
+
+    fn channel(capacity: Option<usize>) -> (Self::Sender, Self::Receiver) {
+        match capacity {
+            Some(capacity) => mainspring_sync::channel::bounded(capacity),
+            None => panic!("no row asks for that"),
+        }
+    }
+
+    async fn send(sender: &Self::Sender, value: u64) {
+        sender.send(value).await.expect("the receiver is there");
+    }
+
+    async fn receive(receiver: &mut Self::Receiver) -> u64 {
+        receiver.recv().await.expect("the sender is there")
+    }
+}
+
+impl ManyReceivers for Ours {
+    fn clone_receiver(receiver: &Self::Receiver) -> Self::Receiver {
+        receiver.clone()
+    }
+}
+
+impl Blocking for Ours {
+    type Sender = mainspring_sync::channel::Sender<u64>;
+    type Receiver = mainspring_sync::channel::Receiver<u64>;
+
+    fn channel(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        mainspring_sync::channel::bounded(capacity)
+    }
+
+    fn send(sender: &Self::Sender, value: u64) {
+        sender.send_blocking(value).expect("the receiver is there");
+    }
+
+    fn receive(receiver: &Self::Receiver) -> u64 {
+        receiver.recv_blocking().expect("the sender is there")
+    }
+}
 
 impl Channel for Kanal {
     type Sender = kanal::AsyncSender<u64>;
@@ -364,6 +409,7 @@ impl Blocking for Crossbeam {
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
+    ("channel-solo", "ours", solo_bounded::<Ours>),
     ("channel-solo", "kanal", solo_bounded::<Kanal>),
     ("channel-solo", "flume", solo_bounded::<Flume>),
     (
@@ -381,6 +427,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
     ("channel-unbounded", "tokio", solo_unbounded::<Tokio>),
     ("channel-unbounded", "futures", solo_unbounded::<Futures>),
+    ("channel-tasks-64", "ours", tasks_64::<Ours>),
     ("channel-tasks-64", "kanal", tasks_64::<Kanal>),
     ("channel-tasks-64", "flume", tasks_64::<Flume>),
     (
@@ -389,10 +436,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         tasks_64::<AsyncChannel>,
     ),
     ("channel-tasks-64", "tokio", tasks_64::<Tokio>),
+    ("channel-tasks-1", "ours", tasks_1::<Ours>),
     ("channel-tasks-1", "kanal", tasks_1::<Kanal>),
     ("channel-tasks-1", "flume", tasks_1::<Flume>),
     ("channel-tasks-1", "async-channel", tasks_1::<AsyncChannel>),
     ("channel-tasks-1", "tokio", tasks_1::<Tokio>),
+    ("channel-two-1p1c", "ours", two_1p1c::<Ours>),
     ("channel-two-1p1c", "kanal", two_1p1c::<Kanal>),
     ("channel-two-1p1c", "flume", two_1p1c::<Flume>),
     (
@@ -401,6 +450,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         two_1p1c::<AsyncChannel>,
     ),
     ("channel-two-1p1c", "tokio", two_1p1c::<Tokio>),
+    ("channel-two-4p4c", "ours", two_4p4c::<Ours>),
     ("channel-two-4p4c", "kanal", two_4p4c::<Kanal>),
     ("channel-two-4p4c", "flume", two_4p4c::<Flume>),
     (
@@ -408,6 +458,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "async-channel",
         two_4p4c::<AsyncChannel>,
     ),
+    ("channel-blocking", "ours", threads::<Ours>),
     ("channel-blocking", "kanal", threads::<Kanal>),
     ("channel-blocking", "flume", threads::<Flume>),
     ("channel-blocking", "thingbuf", threads::<Thingbuf>),

@@ -92,8 +92,9 @@ fn notify_one_thread<E: Event>(passes: u32) -> Outcome {
             let (a, b) = (Arc::new(E::new()), Arc::new(E::new()));
             let rounds = ways.div_ceil(2);
             let served = spawn_local(serve(Arc::clone(&a), Arc::clone(&b), rounds));
-            call(b, a, rounds).await;
+            let called = spawn_local(call(b, a, rounds));
             assert!(served.await.is_ok());
+            assert!(called.await.is_ok());
         });
     })
 }
@@ -104,15 +105,55 @@ fn notify_two_workers<E: Event>(passes: u32) -> Outcome {
             let (a, b) = (Arc::new(E::new()), Arc::new(E::new()));
             let rounds = ways.div_ceil(2);
             let served = tokio::spawn(serve(Arc::clone(&a), Arc::clone(&b), rounds));
-            call(b, a, rounds).await;
+            let called = tokio::spawn(call(b, a, rounds));
             served.await.expect("no task of a row panics");
+            called.await.expect("no task of a row panics");
         });
     })
 }
 
+struct Ours<T>(T);
 struct Tokio<T>(T);
 struct AsyncLock<T>(T);
 struct Futures<T>(T);
+
+impl Lock for Ours<mainspring_sync::Mutex<u64>> {
+    fn new() -> Self {
+        Self(mainspring_sync::Mutex::new(0))
+    }
+
+    async fn add(&self) {
+        *self.0.lock().await += 1;
+    }
+
+    fn into_count(self) -> u64 {
+        self.0.into_inner()
+    }
+}
+
+impl Permits for Ours<mainspring_sync::Semaphore> {
+    fn new(permits: usize) -> Self {
+        Self(mainspring_sync::Semaphore::new(permits))
+    }
+
+    async fn pass(&self) {
+        drop(self.0.acquire(1).await);
+    }
+}
+
+impl Event for Ours<mainspring_sync::Notify> {
+    fn new() -> Self {
+        Self(mainspring_sync::Notify::new())
+    }
+
+    fn notify(&self) {
+        self.0.notify_one();
+    }
+
+    async fn wait(&self) {
+        self.0.notified().await;
+    }
+}
 
 impl Lock for Tokio<tokio::sync::Mutex<u64>> {
     fn new() -> Self {
@@ -221,6 +262,9 @@ impl Event for Listener {
     }
 }
 
+type OursMutex = Ours<mainspring_sync::Mutex<u64>>;
+type OursSemaphore = Ours<mainspring_sync::Semaphore>;
+type OursNotify = Ours<mainspring_sync::Notify>;
 type TokioMutex = Tokio<tokio::sync::Mutex<u64>>;
 type AsyncLockMutex = AsyncLock<async_lock::Mutex<u64>>;
 type FuturesMutex = Futures<futures_util::lock::Mutex<u64>>;
@@ -229,24 +273,29 @@ type AsyncLockSemaphore = AsyncLock<async_lock::Semaphore>;
 type TokioNotify = Tokio<tokio::sync::Notify>;
 
 pub(super) const ENTRIES: &[Entry] = &[
+    ("mutex-solo", "ours", mutex_solo::<OursMutex>),
     ("mutex-solo", "tokio", mutex_solo::<TokioMutex>),
     ("mutex-solo", "async-lock", mutex_solo::<AsyncLockMutex>),
     ("mutex-solo", "futures", mutex_solo::<FuturesMutex>),
+    ("mutex-two", "ours", mutex_contended::<OursMutex>),
     ("mutex-two", "tokio", mutex_contended::<TokioMutex>),
     ("mutex-two", "async-lock", mutex_contended::<AsyncLockMutex>),
     ("mutex-two", "futures", mutex_contended::<FuturesMutex>),
+    ("semaphore-solo", "ours", semaphore_solo::<OursSemaphore>),
     ("semaphore-solo", "tokio", semaphore_solo::<TokioSemaphore>),
     (
         "semaphore-solo",
         "async-lock",
         semaphore_solo::<AsyncLockSemaphore>,
     ),
+    ("notify-one", "ours", notify_one_thread::<OursNotify>),
     ("notify-one", "tokio", notify_one_thread::<TokioNotify>),
     (
         "notify-one",
         "event-listener",
         notify_one_thread::<Listener>,
     ),
+    ("notify-two", "ours", notify_two_workers::<OursNotify>),
     ("notify-two", "tokio", notify_two_workers::<TokioNotify>),
     (
         "notify-two",

@@ -44,9 +44,24 @@ fn is_value<E>(poll: Poll<Result<u64, E>>, value: u64) -> bool {
     matches!(poll, Poll::Ready(Ok(found)) if found == value)
 }
 
+struct Ours;
 struct Crate;
 struct Tokio;
 struct Futures;
+
+impl Oneshot for Ours {
+    type Sender = mainspring_sync::oneshot::Sender<u64>;
+    type Receiver = mainspring_sync::oneshot::Receiver<u64>;
+    type Error = mainspring_sync::oneshot::RecvError;
+
+    fn channel() -> (Self::Sender, Self::Receiver) {
+        mainspring_sync::oneshot::channel()
+    }
+
+    fn send(sender: Self::Sender, value: u64) {
+        sender.send(value).expect("the receiver is there");
+    }
+}
 
 impl Oneshot for Crate {
     type Sender = oneshot::Sender<u64>;
@@ -91,9 +106,11 @@ impl Oneshot for Futures {
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
+    ("oneshot-value-first", "ours", value_first::<Ours>),
     ("oneshot-value-first", "oneshot", value_first::<Crate>),
     ("oneshot-value-first", "tokio", value_first::<Tokio>),
     ("oneshot-value-first", "futures", value_first::<Futures>),
+    ("oneshot-parked-first", "ours", parked_first::<Ours>),
     ("oneshot-parked-first", "oneshot", parked_first::<Crate>),
     ("oneshot-parked-first", "tokio", parked_first::<Tokio>),
     ("oneshot-parked-first", "futures", parked_first::<Futures>),
