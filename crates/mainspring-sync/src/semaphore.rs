@@ -58,6 +58,7 @@ use crate::block;
 use mainspring_core::WaitList;
 use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
+use std::panic::RefUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,8 +74,8 @@ use std::time::Duration;
 /// - **Bounded overtaking.** Waiters are served in the order of arrival, except that requests that
 ///   fit may pass the first waiter until permits worth the capacity have been granted past it; then
 ///   everybody queues behind it until it is served. So a waiter with `k` others before it is passed
-///   by at most `k + 1` times the capacity. A semaphore made by [`strict`](Self::strict) lets
-///   nobody pass.
+///   by at most `k + 1` times the capacity, beside what a task takes over from its own requests
+///   (below). A semaphore made by [`strict`](Self::strict) lets nobody pass.
 /// - **A waiting request holds nothing back**: dropping it gives nothing back because it has taken
 ///   nothing.
 /// - Permits are conserved, whatever is dropped when. A permit that was offered to a waiter that is
@@ -114,6 +115,9 @@ use std::time::Duration;
 pub struct Semaphore {
     list: WaitList<Permits>,
 }
+
+// A panic leaves nothing half changed in it.
+impl RefUnwindSafe for Semaphore {}
 
 impl Semaphore {
     /// The most permits that a semaphore can have.

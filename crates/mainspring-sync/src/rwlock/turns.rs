@@ -52,7 +52,8 @@ impl Want {
         match self {
             Self::Read => word & WRITER == 0 && word / READER < MAX_READERS,
             Self::Write => word & (WRITER | UPGRADABLE) == 0 && word < READER,
-            Self::Upgradable => word & (WRITER | UPGRADABLE) == 0,
+            // It may become a reader.
+            Self::Upgradable => word & (WRITER | UPGRADABLE) == 0 && word / READER < MAX_READERS,
             Self::Upgrade => word & WRITER == 0 && word < READER,
         }
     }
@@ -103,16 +104,25 @@ impl Turns {
 
     /// Enters past those that wait, if those inside allow it.
     pub(crate) fn enter_past(list: &WaitList<Self>, want: Want) -> bool {
-        let turns = list.kind();
-        turns.enter(want)
-            || list.with(|queue| {
-                let fits = want.fits(turns.now(queue));
-                if fits {
-                    turns.0.fetch_add(want.weight(), Relaxed);
-                }
-                turns.calm(queue);
-                fits
-            })
+        list.kind().enter(want) || list.with(|queue| queue.kind().enter_locked(queue, want))
+    }
+
+    /// Enters under the lock, without a look at those that wait. It does not set SLOW, which would
+    /// turn others away who try meanwhile.
+    #[cold]
+    fn enter_locked(&self, _locked: &Queue<'_, Self>, want: Want) -> bool {
+        let mut word = self.0.load(Relaxed);
+        while want.fits(word) {
+            let inside = word.wrapping_add(want.weight());
+            // ORDERING: [rwlock.turn] Acquire, pairs with `leave` and `become_less`, as in `enter`:
+            // who has just left may not have come to the lock yet. Relaxed would show half of what
+            // it did.
+            match self.0.compare_exchange_weak(word, inside, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => word = found,
+            }
+        }
+        false
     }
 
     /// Leaves, and lets in who waits.

@@ -41,7 +41,27 @@ fn request_of_the_same_task_takes_over_what_it_does_not_poll() {
     };
     let mut upgrades = pin!(RwLockUpgradableGuard::upgrade(upgradable));
     assert!(poll(upgrades.as_mut(), &other).is_pending());
-    assert!(poll(upgrades.as_mut(), &task).is_ready());
+    let writer = poll(upgrades.as_mut(), &task);
+    assert!(writer.is_ready());
+    drop(writer);
+    assert!(lock.try_write().is_some(), "nobody upgrades any more");
+}
+
+// WITNESS: rwlock.slow
+#[test]
+fn request_that_its_task_s_offer_does_not_help_waits_as_all_do() {
+    let lock = RwLock::new(());
+    let held = lock.try_write().unwrap();
+    let (_, task) = counted();
+    let mut unpolled = Box::pin(lock.read());
+    assert!(poll(unpolled.as_mut(), &task).is_pending());
+    drop(held);
+    let reader = lock.try_read().unwrap();
+    let mut writes = pin!(lock.write());
+    assert!(poll(writes.as_mut(), &task).is_pending());
+    assert!(lock.try_read().is_none(), "a writer waits");
+    drop((unpolled, reader));
+    assert!(poll(writes.as_mut(), &task).is_ready());
 }
 
 #[test]

@@ -139,3 +139,37 @@ fn writer_dropped_while_its_turn_comes_lets_the_reader_in() {
         assert!(lock.try_write().is_some());
     });
 }
+
+// WITNESS: rwlock.turn, rwlock.exclusive
+#[test]
+fn reader_that_passes_those_that_wait_sees_what_was_written() {
+    loom::model(|| {
+        let lock = Arc::new(Lock::new(0));
+        let mut writer = lock.try_write_owned().unwrap();
+        let mut waits = Box::pin(lock.write_owned());
+        assert!(poll_alone(waits.as_mut()).is_pending());
+        let other = spawn(&lock, |lock| {
+            let reader = lock.try_read_recursive();
+            reader.is_none_or(|reader| *reader == 1)
+        });
+        *writer += 1;
+        drop(writer);
+        assert!(other.join().unwrap());
+        assert!(poll_alone(waits.as_mut()).is_ready());
+    });
+}
+
+// WITNESS: rwlock.slow
+#[test]
+fn try_that_fails_turns_nobody_else_away() {
+    loom::model(|| {
+        let lock = Arc::new(Lock::new(0));
+        let upgradable = lock.try_upgradable_read().unwrap();
+        let reader = lock.try_read_owned().unwrap();
+        let other = spawn(&lock, |lock| lock.try_read().is_some());
+        let upgradable = RwLockUpgradableGuard::try_upgrade(upgradable).unwrap_err();
+        assert!(other.join().unwrap(), "nobody waits, and nobody writes");
+        drop((upgradable, reader));
+        assert!(lock.try_write().is_some());
+    });
+}

@@ -5,10 +5,13 @@ use crate::rwlock::{
     Read, RwLock, RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard, UpgradableRead,
     Upgrade, Write,
 };
-use crate::semaphore::tests::support::{counted, poll};
+use crate::semaphore::tests::support::{Tasks, counted, poll};
+use mainspring_core::task::yield_now;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 #[derive(Clone, Debug)]
@@ -308,5 +311,70 @@ proptest! {
         world.waiting.clear();
         world.held.clear();
         prop_assert!(lock.try_write().is_some());
+    }
+}
+
+/// One turn of a task: as what, how often the task is polled without polling for it, and whether it
+/// is dropped then.
+type Step = (Want, usize, bool);
+
+async fn works(lock: Arc<RwLock<()>>, steps: Vec<Step>) {
+    for (want, pauses, is_dropped) in steps {
+        let mut asks = match want {
+            Want::Read => Asks::Read(Box::pin(lock.read())),
+            Want::Write => Asks::Write(Box::pin(lock.write())),
+            Want::Upgradable => Asks::Upgradable(Box::pin(lock.upgradable_read())),
+            Want::Upgrade => {
+                let guard = lock.upgradable_read().await;
+                Asks::Upgrade(Box::pin(RwLockUpgradableGuard::upgrade(guard)))
+            }
+        };
+        let early = poll_fn(|cx| Poll::Ready(asks.poll(cx.waker()))).await;
+        for _ in 0..pauses {
+            yield_now().await;
+        }
+        match early {
+            Poll::Ready(held) => drop(held),
+            Poll::Pending if is_dropped => drop(asks),
+            Poll::Pending => {
+                let held = poll_fn(|cx| asks.poll(cx.waker())).await;
+                yield_now().await;
+                drop(held);
+            }
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let want = prop_oneof![
+        Just(Want::Read),
+        Just(Want::Write),
+        Just(Want::Upgradable),
+        Just(Want::Upgrade),
+    ];
+    (want, 0usize..4, any::<bool>())
+}
+
+proptest! {
+    // WITNESS: rwlock.slow
+    #[test]
+    fn tasks_that_leave_turns_lying_all_end(
+        is_revocable in any::<bool>(),
+        tasks in proptest::collection::vec(proptest::collection::vec(step(), 1..6), 1..6),
+    ) {
+        let lock = RwLock::new(());
+        let lock = Arc::new(if is_revocable { lock.revocable() } else { lock });
+        let executor = Tasks::new();
+        let joins: Vec<_> = tasks
+            .into_iter()
+            .map(|steps| executor.spawn(works(Arc::clone(&lock), steps)))
+            .collect();
+        executor.run_until_idle();
+        for join in joins {
+            prop_assert!(join.is_finished(), "{:?}: {}", lock, lock.diagnose());
+        }
+        prop_assert!(lock.try_write().is_some());
+        let diagnosis = lock.diagnose();
+        prop_assert!(diagnosis.offers.is_empty() && diagnosis.waiting == 0);
     }
 }

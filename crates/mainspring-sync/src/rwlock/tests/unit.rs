@@ -360,6 +360,7 @@ fn most_readers_are_refused_and_the_word_has_room() {
     let most = MAX_READERS * Want::Read.weight();
     assert!(Want::Read.fits(most - Want::Read.weight()));
     assert!(!Want::Read.fits(most));
+    assert!(!Want::Upgradable.fits(most));
     assert!(!Want::Write.fits(most) && !Want::Upgrade.fits(most));
     assert!(most.checked_add(Want::Read.weight() * 2).is_some());
 }

@@ -1,9 +1,11 @@
 //! Random operations on a semaphore, against a model that looks at everybody each time.
 
-use crate::semaphore::tests::support::{counted, poll};
+use crate::semaphore::tests::support::{Tasks, counted, poll};
 use crate::semaphore::{AcquireOwned, OwnedPermit, Semaphore};
+use mainspring_core::task::yield_now;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -370,5 +372,59 @@ proptest! {
         }
         prop_assert!(waiting.is_empty(), "permits are free and somebody waits");
         prop_assert_eq!(semaphore.available(), permits);
+    }
+}
+
+/// One request of a task: how many, how often the task is polled without polling it, and whether it
+/// is dropped then.
+type Step = (usize, usize, bool);
+
+async fn works(semaphore: Arc<Semaphore>, steps: Vec<Step>) {
+    for (wanted, pauses, is_dropped) in steps {
+        let mut asks = Box::pin(semaphore.acquire(wanted));
+        let early = poll_fn(|cx| Poll::Ready(asks.as_mut().poll(cx))).await;
+        for _ in 0..pauses {
+            yield_now().await;
+        }
+        match early {
+            Poll::Ready(permit) => drop(permit.unwrap()),
+            Poll::Pending if is_dropped => drop(asks),
+            Poll::Pending => {
+                let permit = asks.await.unwrap();
+                yield_now().await;
+                drop(permit);
+            }
+        }
+    }
+}
+
+proptest! {
+    // WITNESS: semaphore.conserved, semaphore.slow
+    #[test]
+    fn tasks_that_leave_offers_lying_all_end(
+        permits in 1usize..5,
+        is_strict in any::<bool>(),
+        is_revocable in any::<bool>(),
+        tasks in proptest::collection::vec(
+            proptest::collection::vec((1usize..5, 0usize..4, any::<bool>()), 1..6),
+            1..6,
+        ),
+    ) {
+        let world = World::new(permits, is_strict, is_revocable);
+        let executor = Tasks::new();
+        let joins: Vec<_> = tasks
+            .into_iter()
+            .map(|mut steps| {
+                steps.iter_mut().for_each(|step| step.0 = step.0.min(permits));
+                executor.spawn(works(Arc::clone(&world.semaphore), steps))
+            })
+            .collect();
+        executor.run_until_idle();
+        for join in joins {
+            prop_assert!(join.is_finished(), "{}", world.semaphore.diagnose());
+        }
+        prop_assert_eq!(world.semaphore.available(), permits);
+        let diagnosis = world.semaphore.diagnose();
+        prop_assert!(diagnosis.offers.is_empty() && diagnosis.waiting == 0);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use self::watched::Watched;
 use std::cell::RefCell;
 use std::pin::Pin;
 // DOOR: the tests' own, which no model explores.
-use std::sync::{Arc, Mutex, atomic::AtomicUsize, atomic::Ordering::Relaxed};
+use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// A waker that counts its calls.
@@ -46,7 +46,8 @@ pub(crate) fn counted() -> (Arc<Counter>, Waker) {
 /// A waker that does something the first time that it is called.
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub(crate) fn once(run: impl FnOnce() + Send + 'static) -> Waker {
-    struct Once(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+    // DOOR: as above.
+    struct Once(std::sync::Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
     impl Wake for Once {
         fn wake(self: Arc<Self>) {
@@ -56,7 +57,9 @@ pub(crate) fn once(run: impl FnOnce() + Send + 'static) -> Waker {
             }
         }
     }
-    Waker::from(Arc::new(Once(Mutex::new(Some(Box::new(run))))))
+    // DOOR: as above.
+    let run = std::sync::Mutex::new(Some(Box::new(run) as Box<_>));
+    Waker::from(Arc::new(Once(run)))
 }
 
 pub(crate) fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {

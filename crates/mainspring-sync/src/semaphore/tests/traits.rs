@@ -5,10 +5,12 @@ use crate::semaphore::{
 };
 use mainspring_core::CancelSafe;
 use std::error::Error;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 fn is_send_and_sync<T: Send + Sync>() {}
 fn is_error<T: Error + Send + Sync + Copy + 'static>() {}
 fn is_unpin<T: Unpin>() {}
+fn is_unwind_safe<T: UnwindSafe + RefUnwindSafe>() {}
 const fn keeps_place<F: CancelSafe>() -> bool {
     F::KEEPS_PLACE
 }
@@ -26,6 +28,8 @@ fn everything_of_a_semaphore_may_be_sent_and_shared() {
     is_error::<TryAcquireError>();
     is_error::<TooMany>();
     is_unpin::<Permit<'_>>();
+    is_unwind_safe::<Semaphore>();
+    is_unwind_safe::<OwnedPermit>();
     assert!(!keeps_place::<Acquire<'_>>() && !keeps_place::<AcquireOwned>());
     assert_eq!(SHARED.available(), 1);
 }

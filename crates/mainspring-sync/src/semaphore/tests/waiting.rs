@@ -91,6 +91,24 @@ fn request_that_lost_its_offer_may_still_pass() {
     assert!(poll_alone(waits.as_mut()).is_ready());
 }
 
+// WITNESS: semaphore.slow
+#[test]
+fn request_that_its_task_s_offer_does_not_help_waits_as_all_do() {
+    let semaphore = Semaphore::new(3);
+    let mut held = semaphore.try_acquire(3).unwrap();
+    let (counter, task) = counted();
+    let mut unpolled = pin!(semaphore.acquire(1));
+    assert!(poll(unpolled.as_mut(), &task).is_pending());
+    drop(held.split(1));
+    let mut asks = pin!(semaphore.acquire(2));
+    assert!(poll(asks.as_mut(), &task).is_pending());
+    let before = counter.calls();
+    drop(held);
+    assert_eq!(counter.calls(), before + 1);
+    assert!(poll(asks.as_mut(), &task).is_ready());
+    assert!(poll(unpolled.as_mut(), &task).is_ready());
+}
+
 // B152
 #[test]
 fn polled_again_after_it_was_ready_it_asks_once_more() {
