@@ -7,7 +7,7 @@
 //!
 //! | item | what it is |
 //! |---|---|
-//! | [`conformance`] | a suite of such moments that any primitive is run through |
+//! | [`mod@conformance`] | a suite of such moments that any primitive is run through |
 //! | [`Script`], [`Tally`] | wakers that count, call back and panic in wake, clone and drop |
 //! | [`Hand`] | a future that is polled by hand, with the waker that the test says |
 //! | [`Puppet`] | a task of mainspring that polls hands, one poll at a time |
