@@ -1,14 +1,14 @@
 //! The suite: what every primitive that tasks wait on owes them, as cases with names.
 //!
 //! A primitive is plugged in by a [`Subject`]: how one is made, how a task waits on it, how it is
-//! granted what it waits for, and a [`Shape`] that says what kind of primitive it is. Cases that its
-//! shape rules out are skipped, and say why. Channels are also plugged in as a [`Channel`], for what
-//! concerns their values.
+//! granted what it waits for, and a [`Shape`] that says what kind of primitive it is. Cases that
+//! its shape rules out are skipped, and say why. Channels are also plugged in as a [`Channel`], for
+//! what concerns their values.
 //!
-//! Each case runs on a thread of its own, which a watchdog waits for. One that does not come back in
-//! time is reported as hung, with the step that it hangs in, and its thread is left behind: it owns
-//! all that it uses, so that nothing but the rest of the process's life is spent on it. A case that
-//! hangs in a loop keeps a processor busy until then.
+//! Each case runs on a thread of its own, which a watchdog waits for. One that does not come back
+//! in time is reported as hung, with the step that it hangs in, and its thread is left behind: it
+//! owns all that it uses, so that nothing but the rest of the process's life is spent on it. A case
+//! that hangs in a loop keeps a processor busy until then.
 
 mod cases;
 mod channel;
@@ -51,8 +51,8 @@ pub enum Waited {
 /// A primitive in the hands of the suite.
 ///
 /// The suite speaks of *grants*: one is what lets one waiter go on. For a semaphore it is a permit,
-/// for a channel a message (or, seen from a sender, a free slot), for an event a notification, for a
-/// mutex that the lock is free.
+/// for a channel a message (or, seen from a sender, a free slot), for an event a notification, for
+/// a mutex that the lock is free.
 ///
 /// ```
 /// use mainspring_core::sync::Arc;
@@ -62,21 +62,46 @@ pub enum Waited {
 /// # use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// # use std::{future::poll_fn, pin::pin};
 /// # struct Permits(AtomicUsize);
-/// # impl Permits { fn add(&self, queue: &mut Queue<'_, Self>) {
-/// #     if !queue.wake_one(From::Oldest) { self.0.fetch_add(1, Relaxed); } } }
-/// # impl Kind for Permits { type Key = (); fn returned(&self, queue: &mut Queue<'_, Self>, _: &(), _: From) { self.add(queue); } }
+/// # impl Permits {
+/// #     fn add(&self, queue: &mut Queue<'_, Self>) {
+/// #         if !queue.wake_one(From::Oldest) {
+/// #             self.0.fetch_add(1, Relaxed);
+/// #         }
+/// #     }
+/// #     fn take(&self) -> Option<Permit> {
+/// #         let taken = self.0.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
+/// #         taken.ok().map(|_| Permit)
+/// #     }
+/// # }
+/// # impl Kind for Permits {
+/// #     type Key = ();
+/// #     fn returned(&self, queue: &mut Queue<'_, Self>, _: &(), _: From) {
+/// #         self.add(queue);
+/// #     }
+/// # }
 /// # struct Semaphore(WaitList<Permits>);
 /// # struct Permit;
-/// # impl Permit { fn forget(self) {} }
+/// # impl Permit {
+/// #     fn forget(self) {}
+/// # }
 /// # impl Semaphore {
-/// #     fn new(n: usize) -> Self { Self(WaitList::new(Permits(AtomicUsize::new(n)))) }
-/// #     fn add_permits(&self, n: usize) { for _ in 0..n { self.0.with(|queue| queue.kind().add(queue)); } }
+/// #     fn new(permits: usize) -> Self {
+/// #         Self(WaitList::new(Permits(AtomicUsize::new(permits))))
+/// #     }
+/// #     fn add_permits(&self, permits: usize) {
+/// #         (0..permits).for_each(|_| self.0.with(|queue| queue.kind().add(queue)));
+/// #     }
 /// #     async fn acquire(&self) -> Permit {
 /// #         let mut waiter = pin!(Waiter::new(&self.0, ()));
-/// #         poll_fn(|cx| waiter.as_mut().poll_wait(cx, |queue, (), why| match why {
-/// #             Why::Offered(_) => Some(()),
-/// #             _ => queue.kind().0.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)).ok().map(drop),
-/// #         })).await; Permit } }
+/// #         poll_fn(|cx| {
+/// #             waiter.as_mut().poll_wait(cx, |queue, (), why| match why {
+/// #                 Why::Offered(_) => Some(Permit),
+/// #                 _ => queue.kind().take(),
+/// #             })
+/// #         })
+/// #         .await
+/// #     }
+/// # }
 /// struct OnSemaphore(Semaphore);
 ///
 /// impl Subject for OnSemaphore {
@@ -112,8 +137,8 @@ pub trait Subject: Send + Sync + Sized + 'static {
 
     /// A future that waits for one grant and, when it gets it, uses it up before it is ready.
     ///
-    /// It must do nothing before it is first polled, and hold nothing but the primitive's own future
-    /// besides an `Arc` of this.
+    /// It must do nothing before it is first polled, and hold nothing but the primitive's own
+    /// future besides an `Arc` of this.
     fn wait(self: &Arc<Self>) -> Boxed<Waited>;
 
     /// Grants once: adds a permit, sends a message, notifies one, frees the lock.

@@ -128,8 +128,8 @@ impl fmt::Display for Dropped {
 /// point, dropping the operation that waits there.
 ///
 /// The scenario makes its own fresh world each time, wraps what may be dropped in [`Points::run`],
-/// goes on with a fresh operation where it gets `None`, and asserts that nothing was lost. It has to
-/// wait at the same points each time, up to the drop.
+/// goes on with a fresh operation where it gets `None`, and asserts that nothing was lost. It has
+/// to wait at the same points each time, up to the drop.
 ///
 /// ```
 /// use mainspring_testkit::{Turn, block_on, drop_everywhere};
@@ -140,7 +140,8 @@ impl fmt::Display for Dropped {
 /// let dropped = block_on(drop_everywhere(async |points| {
 ///     let stock = AtomicU32::new(0);
 ///     let take = || poll_fn(|cx| {
-///         let taken = stock.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+///         let less = |stock: u32| stock.checked_sub(1);
+///         let taken = stock.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
 ///         cx.waker().wake_by_ref(); // Somebody has to.
 ///         if taken.is_ok() { Poll::Ready(()) } else { Poll::Pending }
 ///     });

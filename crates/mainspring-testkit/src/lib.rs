@@ -7,11 +7,11 @@
 //!
 //! | item | what it is |
 //! |---|---|
-//! | [`conformance`] | a suite of such moments that any primitive is run through |
+//! | [`mod@conformance`] | a suite of such moments that any primitive is run through |
 //! | [`Script`], [`Tally`] | wakers that count, call back and panic in wake, clone and drop |
 //! | [`Hand`] | a future that is polled by hand, with the waker that the test says |
 //! | [`Puppet`] | a task of mainspring that polls hands, one poll at a time |
-//! | [`drop_everywhere`] | runs a scenario once for each point at which it waits, and drops it there |
+//! | [`drop_everywhere`] | a scenario, run once for each point at which it waits, dropped there |
 //! | [`History`] | which value was lost, doubled or overtaken |
 //! | [`CountingAlloc`] | what each thread has allocated and not freed |
 //! | [`seeded`] | randomness that prints how to replay it |
@@ -19,8 +19,8 @@
 //!
 //! # When not
 //!
-//! It looks for what primitives have been seen to do wrong, by running them. It proves nothing about
-//! memory orderings: a model checker does. It says nothing about speed.
+//! It looks for what primitives have been seen to do wrong, by running them. It proves nothing
+//! about memory orderings: a model checker does. It says nothing about speed.
 
 mod alloc;
 mod block;

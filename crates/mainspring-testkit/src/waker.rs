@@ -104,9 +104,10 @@ impl Shared {
     fn disarm(&self) {
         for act in &self.acts {
             act.panics.swap(false, Relaxed);
-            let hook = act.hook.lock().take();
-            drop(hook);
         }
+        // A closure may own wakers of this script: their drop finds nothing any more.
+        let hooks = self.acts.each_ref().map(|act| act.hook.lock().take());
+        drop(hooks);
     }
 }
 

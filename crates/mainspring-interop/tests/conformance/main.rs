@@ -29,8 +29,8 @@ const PAIR: &str = "MAINSPRING_CONFORMANCE_PAIR";
 /// What a child's last line begins with.
 const WORD: &str = "the outcome is ";
 
-/// How long a case may take before it counts as hung: much longer than any does on a busy machine; but
-/// where it is known to hang, which is not worth waiting for.
+/// How long a case may take before it counts as hung: much longer than any does on a busy machine;
+/// but where it is known to hang, which is not worth waiting for.
 const CASE_LIMIT: Duration = Duration::from_secs(30);
 const HUNG_LIMIT: Duration = Duration::from_secs(2);
 
@@ -87,6 +87,7 @@ fn run(peer: &str, case: &str) -> (String, String) {
             let _ = child.wait();
             break None;
         }
+        // SLEEP: between two looks at a process that has ended or not.
         thread::sleep(Duration::from_millis(2));
     };
     let text = said.join().unwrap_or_default();

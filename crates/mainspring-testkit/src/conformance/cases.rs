@@ -35,6 +35,7 @@ pub fn subject_cases<S: Subject>() -> Vec<Case> {
         wakers::stale_wakers_are_dropped::<S>,
         wakers::one_node_a_future::<S>,
         wakers::woken_at_most_granted::<S>,
+        wakers::branches_of_one_task::<S>,
         order::first_come_first_served::<S>,
         order::newcomer_overtakes_nobody::<S>,
         order::budget_keeps_the_order::<S>,
@@ -78,9 +79,15 @@ pub fn channel_cases<C: Channel>() -> Vec<Case> {
 /// # use mainspring_testkit::conformance::{Shape, Subject, Waited};
 /// # pub struct MySemaphore;
 /// # impl Subject for MySemaphore {
-/// #     fn shape() -> Shape { Shape::counting() }
-/// #     fn new() -> Self { Self }
-/// #     fn wait(self: &Arc<Self>) -> mainspring_testkit::Boxed<Waited> { Box::pin(std::future::pending()) }
+/// #     fn shape() -> Shape {
+/// #         Shape::counting()
+/// #     }
+/// #     fn new() -> Self {
+/// #         Self
+/// #     }
+/// #     fn wait(self: &Arc<Self>) -> mainspring_testkit::Boxed<Waited> {
+/// #         Box::pin(std::future::pending())
+/// #     }
 /// # }
 /// mainspring_testkit::conformance! {
 ///     mod semaphore: crate::MySemaphore;
@@ -95,7 +102,8 @@ macro_rules! conformance {
             granted_is_let_go, stored_grant_is_found, dropped_unpolled, dropped_waiting,
             dropped_granted, dropped_granted_alone, dropped_repolled, dropped_in_a_wake,
             random_drops, latest_waker_counts, stale_wakers_are_dropped, one_node_a_future,
-            woken_at_most_granted, first_come_first_served, newcomer_overtakes_nobody,
+            woken_at_most_granted, branches_of_one_task,
+            first_come_first_served, newcomer_overtakes_nobody,
             budget_keeps_the_order, wake_calls_back, clone_calls_back, drop_calls_back,
             wake_panics, clone_panics, drop_panics, release_spares_newcomers,
             close_lets_all_go, close_is_for_good, dropped_closed, grant_races_first_poll,

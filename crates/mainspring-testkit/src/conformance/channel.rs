@@ -314,7 +314,8 @@ pub(super) fn threads_receive_exactly_once<C: Channel>(trail: &Trail) -> Check {
     Ok(())
 }
 
-/// Receives until all was sent and nothing is left, and drops every third receive before it is ready.
+/// Receives until all was sent and nothing is left, and drops every third receive before it is
+/// ready.
 fn consume<C: Channel>(
     channel: &Arc<C>,
     history: &History,

@@ -146,8 +146,8 @@ pub(super) fn dropped_repolled<S: Subject>(trail: &Trail) -> Check {
     world.is_balanced("after a drop of one with its second waker")
 }
 
-/// While some are being woken, one of their wakers drops another waiter: one that was granted in the
-/// same call, or one that was not.
+/// While some are being woken, one of their wakers drops another waiter: one that was granted in
+/// the same call, or one that was not.
 pub(super) fn dropped_in_a_wake<S: Subject>(trail: &Trail) -> Check {
     let shape = S::shape();
     for victim in 0..3 {

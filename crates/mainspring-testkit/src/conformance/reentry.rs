@@ -1,7 +1,7 @@
 //! Wakers that call back into the primitive that calls them.
 //!
-//! A primitive that holds its lock while it clones, wakes or drops a waker deadlocks here, which the
-//! suite's watchdog reports, or, without a lock, shows a caller its half-done state.
+//! A primitive that holds its lock while it clones, wakes or drops a waker deadlocks here, which
+//! the suite's watchdog reports, or, without a lock, shows a caller its half-done state.
 
 use super::drops::lets_one_go;
 use super::trail::ensure;

@@ -115,7 +115,7 @@ impl fmt::Display for Report {
             self.seed
         )?;
         for (name, outcome) in &self.outcomes {
-            writeln!(f, "    {name:<28} {outcome}")?;
+            writeln!(f, "    {name:<30} {outcome}")?;
         }
         Ok(())
     }

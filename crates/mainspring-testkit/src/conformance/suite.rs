@@ -77,8 +77,8 @@ impl Suite {
         self
     }
 
-    /// The seed of the random cases: that of `MAINSPRING_SEED`, else a fresh one, if nothing else is
-    /// said.
+    /// The seed of the random cases: that of `MAINSPRING_SEED`, else a fresh one, if nothing else
+    /// is said.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

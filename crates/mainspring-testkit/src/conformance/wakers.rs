@@ -6,6 +6,7 @@ use super::world::World;
 use super::{Check, Miss, Subject, Trail};
 use crate::alloc::Heap;
 use crate::hand::Hand;
+use crate::puppet::Puppet;
 use crate::waker::Script;
 use std::task::Poll;
 
@@ -175,4 +176,58 @@ pub(super) fn woken_at_most_granted<S: Subject>(trail: &Trail) -> Check {
         waiters.retain(Hand::is_alive);
     }
     world.is_balanced("after as many grants as waiters")
+}
+
+/// Two futures of one task, which have the same waker, are two waiters: what is granted goes to one
+/// of them, and nothing is lost when one is dropped or left alone.
+///
+/// Which of them gets it is the primitive's choice: it may give what the one that is not polled was
+/// granted to the one that is.
+pub(super) fn branches_of_one_task<S: Subject>(trail: &Trail) -> Check {
+    if !lets_one_go::<S>() {
+        return Miss::skip(NEVER_ALONE);
+    }
+    for dropped in 0..3 {
+        let world = World::<S>::new();
+        let mut task = Puppet::new();
+        let mut branches = [world.waiter(), world.waiter()];
+        for branch in &mut branches {
+            trail.at("a task polls two futures");
+            let polled = world.note(task.poll(branch));
+            ensure!(polled.is_pending(), "let go with nothing granted");
+        }
+        let mut behind = world.waiting(1)?;
+        task.step();
+        trail.at("one of a task's two futures is granted");
+        world.grant();
+        let is_woken = task.is_woken() || behind[0].is_woken();
+        ensure!(is_woken, "a grant woke nobody");
+        let mut branches = Vec::from(branches);
+        if dropped < 2 {
+            trail.at(format_args!("the task drops future {dropped} of two"));
+            drop(branches.remove(dropped));
+        }
+        // The one grant, and then one for each of the others.
+        for taken in 1..=branches.len() + behind.len() {
+            trail.at("the task polls what it has, the last one first");
+            for branch in branches.iter_mut().rev() {
+                let _ = world.note(task.poll(branch));
+            }
+            branches.retain(Hand::is_alive);
+            world.no_excess("to two futures of one task")?;
+            world.serve(&mut behind);
+            ensure!(
+                world.taken() == taken,
+                "{taken} granted to the futures of two tasks, {} let go",
+                world.taken()
+            );
+            if !(branches.is_empty() && behind.is_empty()) {
+                world.grant();
+            }
+        }
+        let is_done = branches.is_empty() && behind.is_empty();
+        ensure!(is_done, "as many granted as wait, and not all let go");
+        world.is_balanced("after two futures of one task waited")?;
+    }
+    Ok(())
 }

@@ -70,19 +70,19 @@ fn no_fault_passes_everything() {
 faults! {
     grant_of_a_dropped_one_is_lost: LosesGrantOfDropped => dropped_granted, and
         dropped_granted_alone, dropped_repolled, dropped_in_a_wake, random_drops,
-        clone_calls_back, grant_races_drop, threads_lose_nothing;
+        clone_calls_back, grant_races_drop, threads_lose_nothing, branches_of_one_task;
     grant_of_the_last_one_is_lost: LosesGrantOfLast => dropped_granted_alone, and
-        dropped_in_a_wake, random_drops, threads_lose_nothing;
+        dropped_in_a_wake, random_drops, threads_lose_nothing, branches_of_one_task;
     dropped_ones_stay_in_line: KeepsDropped => dropped_waiting, and
         dropped_granted, dropped_granted_alone, dropped_repolled, dropped_in_a_wake,
         random_drops, stale_wakers_are_dropped, first_come_first_served, wake_calls_back,
         clone_calls_back, drop_calls_back, clone_panics, drop_panics, grant_races_drop,
-        burst_gives_memory_back, threads_lose_nothing;
+        burst_gives_memory_back, threads_lose_nothing, branches_of_one_task;
     drops_mint_permits: MintsAtDrop => dropped_waiting, and
         granted_is_let_go, dropped_in_a_wake, random_drops, stale_wakers_are_dropped,
         one_node_a_future, first_come_first_served, wake_calls_back, clone_calls_back,
         drop_calls_back, clone_panics, drop_panics, grant_races_drop, close_races_poll,
-        threads_lose_nothing, burst_gives_memory_back;
+        threads_lose_nothing, burst_gives_memory_back, branches_of_one_task;
     unpolled_ones_stand_in_line: QueuesUnpolled => dropped_unpolled, and
         stored_grant_is_found, dropped_granted_alone, random_drops,
         newcomer_overtakes_nobody, clone_calls_back, drop_calls_back, close_lets_all_go,
@@ -99,7 +99,8 @@ faults! {
         dropped_repolled, random_drops, latest_waker_counts, stale_wakers_are_dropped,
         woken_at_most_granted, first_come_first_served, budget_keeps_the_order,
         clone_calls_back, drop_calls_back, drop_panics, grant_races_repoll,
-        threads_lose_nothing;
+        threads_lose_nothing, branches_of_one_task;
+    shares_an_entry_by_waker: SharesEntryByWaker => branches_of_one_task;
     newcomers_overtake: NewcomersOvertake => newcomer_overtakes_nobody, and
         dropped_granted, dropped_repolled, dropped_in_a_wake, budget_keeps_the_order,
         grant_races_drop, random_drops;
@@ -123,8 +124,9 @@ faults! {
         newcomer_overtakes_nobody, budget_keeps_the_order, wake_calls_back,
         clone_calls_back, drop_calls_back, wake_panics, clone_panics, drop_panics,
         grant_races_first_poll, grant_races_repoll, grant_races_drop, close_races_poll,
-        threads_lose_nothing, burst_gives_memory_back;
-    hands_on_to_nobody_during_a_wake: HandsOnToNobodyDuringWake => dropped_in_a_wake;
+        threads_lose_nothing, burst_gives_memory_back, branches_of_one_task;
+    hands_on_to_nobody_during_a_wake: HandsOnToNobodyDuringWake => dropped_in_a_wake, and
+        grant_races_drop, threads_lose_nothing, random_drops;
     a_drop_takes_the_news_of_a_close: TakesNoticeOfCloseAlong => dropped_closed, and
         dropped_in_a_wake, wake_calls_back, close_races_poll;
     close_misses_a_newcomer: CloseMissesNewcomer => close_races_poll;

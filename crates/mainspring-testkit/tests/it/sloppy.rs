@@ -30,6 +30,7 @@ pub(crate) enum Fault {
     KeepsWakerOfEnded,
     WakesAllForOne,
     GrowsPerPoll,
+    SharesEntryByWaker,
     NewcomersOvertake,
     LastInFirstOut,
     BudgetBeforeQueue,
@@ -220,7 +221,16 @@ impl<F: Has> Wait<F> {
             state.next += 1;
             return Poll::Ready(Waited::Granted);
         }
-        self.push(state, waker.take());
+        let same = |entry: &&Entry| {
+            let both = entry.waker.as_ref().zip(waker.as_ref());
+            both.is_some_and(|(old, new)| old.will_wake(new))
+        };
+        if F::FAULT == Fault::SharesEntryByWaker {
+            self.id = state.entries.iter().find(same).map(|entry| entry.id);
+        }
+        if self.id.is_none() {
+            self.push(state, waker.take());
+        }
         Poll::Pending
     }
 
