@@ -147,7 +147,9 @@ impl<T> Receiver<T> {
     }
 
     /// Takes the messages that are there, without waiting: an iterator that ends at the first
-    /// moment at which there is none.
+    /// moment at which there is none. Senders that are quick can keep it going: `take(n)` ends it.
+    ///
+    /// Each call of `next` takes one message; those that are not asked for stay.
     pub fn drain(&self) -> Drain<'_, T> {
         Drain {
             shared: &self.shared,

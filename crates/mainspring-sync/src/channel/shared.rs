@@ -360,7 +360,7 @@ impl<T> Shared<T> {
 
     pub(crate) fn drop_sender(&self) {
         // ORDERING: [channel.ends] AcqRel: the last sender's close comes after what the others
-        // sent. One step weaker, their messages could be refused as if sent after it.
+        // did, and brings it to whoever is told of the end. One step weaker, some of it is missing.
         if self.sender_count.fetch_sub(1, AcqRel) == 1 {
             // CLAIM: [channel.last]
             self.close();
@@ -368,8 +368,8 @@ impl<T> Shared<T> {
     }
 
     pub(crate) fn drop_receiver(&self) {
-        // ORDERING: [channel.ends] AcqRel: the last receiver drops what is left after the others
-        // have taken theirs. One step weaker, it could wait for one that is long done.
+        // ORDERING: [channel.ends] AcqRel: the last receiver's close comes after what the others
+        // did, and brings it to whoever is told of the end. One step weaker, some of it is missing.
         if self.receiver_count.fetch_sub(1, AcqRel) == 1 {
             self.drop_messages();
         }

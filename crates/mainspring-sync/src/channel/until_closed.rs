@@ -44,7 +44,7 @@ impl<T> Future for UntilClosed<'_, T> {
         if look.is_ready() {
             unit.spend();
         } else {
-            wait::note(WaitKind::Send, shared.number());
+            wait::note(WaitKind::Notify, shared.number());
         }
         look
     }

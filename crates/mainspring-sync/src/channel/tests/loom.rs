@@ -1,7 +1,7 @@
 //! Models of both ends: who waits is woken, whatever happens meanwhile. A lost wake is a deadlock,
 //! a message that is lost or dropped twice a reference count of loom's that is wrong.
 
-use crate::channel::{Closed, Recv, bounded};
+use crate::channel::{Closed, Recv, TryRecvError, bounded};
 use loom::future::block_on;
 use loom::thread;
 use mainspring_core::sync::Arc;
@@ -211,6 +211,67 @@ fn last_of_two_receivers_drops_the_messages() {
     });
 }
 
+// WITNESS: channel.ends, words.ended
+/// Whoever is told of the end sees what each sender did before it went. What that is, another
+/// channel shows, which is not closed.
+#[test]
+fn end_brings_what_each_sender_did() {
+    loom::model(|| {
+        let (tx, rx) = bounded::<u32>(1);
+        let (past_tx, past_rx) = bounded(1);
+        let other = {
+            let tx = tx.clone();
+            thread::spawn(move || {
+                past_tx.try_send(7).unwrap();
+                drop(tx);
+                past_tx
+            })
+        };
+        drop(tx);
+        while rx.try_recv() != Err(TryRecvError::Closed) {
+            thread::yield_now();
+        }
+        assert_eq!(
+            past_rx.try_recv(),
+            Ok(7),
+            "channel.ends: the end has no past"
+        );
+        drop(other.join().unwrap());
+    });
+}
+
+// WITNESS: channel.ends, words.ended
+/// As above, for the other side: the last of two receivers, or one that closes.
+#[test]
+fn end_brings_what_each_receiver_did() {
+    for by_close in [false, true] {
+        loom::model(move || {
+            let (tx, rx) = bounded::<u32>(1);
+            let (past_tx, past_rx) = bounded(1);
+            let last = (!by_close).then(|| rx.clone());
+            let other = thread::spawn(move || {
+                past_tx.try_send(7).unwrap();
+                if by_close {
+                    rx.close();
+                    return (past_tx, Some(rx));
+                }
+                drop(rx);
+                (past_tx, None)
+            });
+            drop(last);
+            while !tx.is_closed() {
+                thread::yield_now();
+            }
+            assert_eq!(
+                past_rx.try_recv(),
+                Ok(7),
+                "channel.ends: the end has no past"
+            );
+            drop(other.join().unwrap());
+        });
+    }
+}
+
 // WITNESS: channel.ends, words.closed
 /// The last of two senders closes, after what the other one sent.
 #[test]
@@ -249,6 +310,8 @@ fn receiver_that_gives_up_on_a_busy_message_passes_its_wake_on() {
         });
         let mut first = waiting.remove(0);
         let mut received = 0;
+        // The senders may be anywhere.
+        thread::yield_now();
         if was_woken(&bells[0]) {
             received += usize::from(poll_with(first.as_mut(), &bells[0]).is_ready());
         }

@@ -4,6 +4,7 @@ use crate::channel::{
     Drain, OwnedPermit, Permit, Receiver, Recv, RecvMany, Reserve, ReserveOwned, Send as Sending,
     SendMany, Sender, UntilClosed, WeakSender, bounded,
 };
+use mainspring_core::CancelSafe;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::vec::IntoIter;
@@ -61,6 +62,20 @@ fn ends_and_futures_are_as_sendable_as_the_messages() {
     assert_eq!(both!(Send, std::sync::MutexGuard<'static, u8>), [false; 13]);
     assert!(is!(Unpin, Sender<std::marker::PhantomPinned>));
     assert!(is!(Unpin, Receiver<std::marker::PhantomPinned>));
+}
+
+/// Which futures may lose a race, and what that costs them.
+#[test]
+fn futures_that_lose_nothing_say_so() {
+    fn keeps_place<F: CancelSafe>() -> bool {
+        F::KEEPS_PLACE
+    }
+    assert!(keeps_place::<Recv<'_, u8>>() && keeps_place::<RecvMany<'_, u8>>());
+    assert!(keeps_place::<UntilClosed<'_, u8>>());
+    assert!(!keeps_place::<Reserve<'_, u8>>());
+    assert!(!is!(CancelSafe, Sending<'static, u8>));
+    assert!(!is!(CancelSafe, SendMany<'static, IntoIter<u8>>));
+    assert!(!is!(CancelSafe, ReserveOwned<u8>));
 }
 
 #[test]
