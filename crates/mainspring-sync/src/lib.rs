@@ -5,6 +5,7 @@ pub mod notify;
 pub mod oneshot;
 mod parked;
 pub mod wait_group;
+pub mod watch;
 
 pub use self::notify::Notify;
 pub use self::wait_group::WaitGroup;
