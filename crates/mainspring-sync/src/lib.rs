@@ -1,13 +1,17 @@
 //! Channels, locks and permits for tasks, under any executor.
 
+pub mod barrier;
 mod block;
 pub mod notify;
 pub mod oneshot;
 mod parked;
+pub mod set_once;
 pub mod wait_group;
 pub mod watch;
 
+pub use self::barrier::Barrier;
 pub use self::notify::Notify;
+pub use self::set_once::SetOnce;
 pub use self::wait_group::WaitGroup;
 
 /// Compiles the examples of the README.
