@@ -8,7 +8,7 @@
 //! # Rejected
 //!
 //! A count beside the queue: a waiter that is dropped would have to be counted down, and the queue
-//! is counted anyway. A number of the round, compared after waking: a release of all is one already.
+//! is counted anyway. A number of the round, compared after waking: a release of all is one.
 
 use crate::block;
 use crate::parked::Parked;

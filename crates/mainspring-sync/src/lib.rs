@@ -2,7 +2,9 @@
 
 pub mod barrier;
 mod block;
+pub mod lazy;
 pub mod notify;
+pub mod once_cell;
 pub mod oneshot;
 mod parked;
 pub mod set_once;
@@ -10,7 +12,9 @@ pub mod wait_group;
 pub mod watch;
 
 pub use self::barrier::Barrier;
+pub use self::lazy::Lazy;
 pub use self::notify::Notify;
+pub use self::once_cell::OnceCell;
 pub use self::set_once::SetOnce;
 pub use self::wait_group::WaitGroup;
 
