@@ -1,5 +1,6 @@
 //! Channels, locks and permits for tasks, under any executor.
 
+pub mod barrier;
 mod block;
 pub mod broadcast;
 pub mod condvar;
@@ -15,12 +16,20 @@ pub use self::mutex::{Mutex, MutexGuard, OwnedMutexGuard};
 pub use self::rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard};
 #[doc(inline)]
 pub use self::semaphore::Semaphore;
+pub mod lazy;
 pub mod notify;
+pub mod once_cell;
 pub mod oneshot;
 mod parked;
+pub mod set_once;
 pub mod wait_group;
+pub mod watch;
 
+pub use self::barrier::Barrier;
+pub use self::lazy::Lazy;
 pub use self::notify::Notify;
+pub use self::once_cell::OnceCell;
+pub use self::set_once::SetOnce;
 pub use self::wait_group::WaitGroup;
 pub mod channel;
 

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **wait-group.zero** — the count reaches zero under the list's lock, in which those who wait are
-//!   released: a wait is over if there was a moment without a token since it began, and never
+//! - **wait-group.zero** — the count reaches zero under the list's lock, in which those who wait
+//!   are released: a wait is over if there was a moment without a token since it began, and never
 //!   otherwise.
 //!
 //! # Edges

@@ -17,6 +17,13 @@ pub(crate) fn explore(model: impl Fn(Start) + Copy + Send + Sync + 'static) {
     }
 }
 
+/// As [`explore`], with two preemptions: for racers that do more than one thing.
+pub(crate) fn explore_bounded(model: impl Fn(Start) + Copy + Send + Sync + 'static) {
+    for start in [Start::First, Start::Second] {
+        explore_three(move || model(start));
+    }
+}
+
 /// Three threads, two preemptions.
 pub(crate) fn explore_three(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
