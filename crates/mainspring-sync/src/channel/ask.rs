@@ -23,7 +23,7 @@ pub(crate) struct Ask<R: Reach + Copied> {
     waiter: Option<Waiter<ToSenders<R>>>,
     /// A permit was granted and is not used yet.
     holds: bool,
-    /// Whether it was polled since it last held something: it may have a place in the queue.
+    /// It has a place in the queue, or was granted a permit there.
     waits: bool,
 }
 
