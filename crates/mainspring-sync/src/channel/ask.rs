@@ -120,6 +120,7 @@ impl<R: Reach + Copied> Ask<R> {
         this.give_up();
     }
 
+    #[inline(never)]
     fn give_up(&mut self) {
         self.waits = false;
         // Assigning drops the waiter in place; an offer that it had goes to the next.
@@ -134,6 +135,7 @@ impl<R: Reach + Copied> Ask<R> {
 }
 
 impl<R: Reach + Copied> Drop for Ask<R> {
+    #[inline]
     fn drop(&mut self) {
         if self.waiter.is_some() || self.holds {
             self.give_up();
