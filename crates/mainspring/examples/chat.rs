@@ -19,9 +19,9 @@ mod unless;
 
 use mainspring::net::{ReadHalf, TcpListener, TcpStream, WriteHalf};
 use mainspring::shutdown::{self, Controller, Requested, Signal};
+use mainspring::sync::broadcast::{LossySender, Receiver, RecvError};
 use mainspring::time::Deadline;
 use mainspring::{Backend, LocalRuntime, spawn_local, yield_now};
-use mainspring::sync::broadcast::{LossySender, Receiver, RecvError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::error::Error;

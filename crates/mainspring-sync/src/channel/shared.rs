@@ -5,7 +5,8 @@
 //! - **channel.room** — whoever makes room while senders wait grants it to the one that waited
 //!   longest, as a permit; what comes back is granted on, or is room again.
 //! - **channel.notes** — a note in the index words that somebody waits is taken back only under
-//!   that list's lock and when nobody does; one that is left behind costs one visit to the lock.
+//!   that list's lock and when nobody does; one that is left behind costs one visit to the lock. It is
+//!   left where somebody was woken, who is likely to wait again.
 //! - **channel.last** — the last sender closes the channel, the last receiver closes it for permits
 //!   too and drops what is in it, once each.
 //!
@@ -47,6 +48,16 @@ pub(crate) struct Room {
     spare: AtomicUsize,
     /// How often the note that senders wait was taken back. Changed under the lock.
     cleared: AtomicUsize,
+}
+
+impl Room {
+    /// The permits that came back. Under the lock.
+    fn take_spare(&self) -> usize {
+        if self.spare.load(Relaxed) == 0 {
+            return 0;
+        }
+        self.spare.swap(0, Relaxed)
+    }
 }
 
 impl Kind for Room {
@@ -219,10 +230,7 @@ impl<T> Shared<T> {
         self.receivers.with(|queue| {
             if all {
                 queue.wake_all();
-            } else {
-                queue.wake_one(From::Oldest);
-            }
-            if queue.is_empty() {
+            } else if !queue.wake_one(From::Oldest) {
                 // CLAIM: [channel.notes]
                 self.words().no_receiver_waits();
             }
@@ -234,16 +242,20 @@ impl<T> Shared<T> {
     pub(crate) fn settle(&self) {
         let told = self.senders.with(|queue| {
             let mut told = Told::Nobody;
-            for _ in 0..queue.kind().spare.swap(0, Relaxed) {
+            for _ in 0..queue.kind().take_spare() {
                 if self.store.release().told == Told::Receivers {
                     told = Told::Receivers;
                 }
             }
+            let mut grants = 0;
             // CLAIM: [channel.room] as many as there is room for, and no more.
             while !queue.is_empty() && self.store.reserve(Turn::Queued) == Reserve::Held {
                 queue.wake_one(From::Oldest);
+                grants += 1;
             }
-            self.forget_if_none(queue);
+            if grants == 0 {
+                self.forget_if_none(queue);
+            }
             told
         });
         self.tell(told);

@@ -22,8 +22,8 @@
 //!   may still be redeemed until GONE is there too. Neither flag is ever cleared.
 //! - **words.end** — a receiver is told Closed only when CLOSED is there, the row is empty and no
 //!   permit is held, after which it stays so.
-//! - **words.receiver-parks** — a receiver waits only if its note that it does replaced a `tail`
-//!   at which the row was empty: every later claim has seen the note.
+//! - **words.receiver-parks** — a receiver waits only if the row was empty in a `tail` that was read
+//!   when the note that it waits was set, or after: every later claim has seen the note.
 //! - **words.sender-parks** — a sender waits only if, after it had noted in both words that it
 //!   does, there was no room: whatever makes room later has seen a note.
 //!
@@ -412,8 +412,10 @@ impl<W: Widths> Words<W> {
 
     /// Notes that a receiver is about to wait. Under the receivers' lock.
     pub(crate) fn receiver_parks(&self) -> OnPark {
-        // CLAIM: [words.receiver-parks] the value that the note replaced is the one that counts.
-        let tail = Tail::<W>::of(self.tail.0.fetch_or(RECEIVERS_WAIT, Relaxed));
+        // CLAIM: [words.receiver-parks] the value that the note replaced is the one that counts; of
+        // a note that stands already, any: a claim that is later has seen the note, and whoever made
+        // it comes for the lock after us.
+        let tail = self.noted(&self.tail, RECEIVERS_WAIT);
         let is_empty = tail.position() == self.head().position();
         let is_ended = tail.is_closed() && tail.held() == 0;
         if is_empty && !is_ended {
@@ -421,6 +423,17 @@ impl<W: Widths> Words<W> {
         } else {
             OnPark::Look
         }
+    }
+
+    /// Sets a note, unless it stands already, and returns the word. Under the lock under which alone
+    /// the note is taken back.
+    #[inline]
+    fn noted(&self, word: &Apart<AtomicU64>, note: u64) -> Tail<W> {
+        let seen = word.0.load(Relaxed);
+        if seen & note != 0 {
+            return Tail::of(seen);
+        }
+        Tail::of(word.0.fetch_or(note, Relaxed))
     }
 
     /// Takes the note back: no receiver waits. Under the receivers' lock.
@@ -432,8 +445,8 @@ impl<W: Widths> Words<W> {
     pub(crate) fn sender_parks(&self) -> OnPark {
         // CLAIM: [words.sender-parks] a pop that `head` does not count has seen the note there, and
         // a permit given back that `tail` does not count the other; nobody else makes room.
-        let tail = Tail::<W>::of(self.tail.0.fetch_or(SENDERS_WAIT, Relaxed));
-        let head = Head::<W>::of(self.head.0.fetch_or(SENDERS_WAIT, Relaxed));
+        let tail = self.noted(&self.tail, SENDERS_WAIT);
+        let head = Head::<W>::of(self.noted(&self.head, SENDERS_WAIT).bits);
         let has_room = !self.is_full(tail, head) && !Self::holds_all(tail);
         if has_room || tail.is_closed() {
             OnPark::Look
