@@ -82,7 +82,7 @@ fn spent_poll_is_one_of_a_root_without_budget() {
 fn tools_go_where_they_are_needed() {
     fn is_send<T: Send>() {}
     fn is_sync<T: Sync>() {}
-    // A hand is polled by whoever has it, so it is sent and not shared; what it gives may be neither.
+    // A hand is polled by whoever has it: it is sent and not shared. What it gives may be neither.
     is_send::<Hand<()>>();
     is_send::<Hand<std::rc::Rc<()>>>();
     is_send::<crate::Puppet>();
