@@ -217,8 +217,8 @@ impl WaitSlot {
         self.word.load(Relaxed)
     }
 
-    /// What was noted last, if this poll has noted anything. The caller brackets this by two equal reads of the word, and these by
-    /// two looks that find the task idle: [wait.torn].
+    /// What was noted last, if this poll has noted anything. The caller brackets this by two equal
+    /// reads of the word, and these by two looks that find the task idle: [wait.torn].
     pub(crate) fn reason(&self, now: Nanos) -> Option<WaitReason> {
         // ORDERING: [wait.note] Acquire, pairs with `note`: the object below is not older.
         let word = self.word.load(Acquire);

@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | for | the many, most of which are cancelled | the few that have to be precise |
 //! | chosen by | default | [`Sleep::precise`] |
-//! | late by less than | 65.5 µs ([`TICK_NS`]), waking the thread and a turn | waking the thread and a turn |
+//! | late by less than | 65.5 µs ([`TICK_NS`]), a wake-up and a turn | a wake-up and a turn |
 //! | arm and cancel | O(1) | O(log n) |
 //! | ties | in no promised order | in the order of insertion |
 //!

@@ -54,8 +54,8 @@ usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SEC
 /// How long a shutdown may take. Half of it is for the requests that were begun.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a client is waited for in a shutdown to whom nothing is owed: one that has sent nothing,
-/// or half a header, or was told the end and has said nothing since.
+/// How long a client is waited for in a shutdown to whom nothing is owed: one that has sent
+/// nothing, or half a header, or was told the end and has said nothing since.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// The same of one that was answered in the shutdown, or that still sends.
@@ -76,8 +76,9 @@ fn main() -> ExitCode {
     let read = arguments::read(USAGE, |name, value| match name {
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
         "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
-        "--header-timeout" => arguments::value(name, value)
-            .map(|seconds| options.header_timeout = Duration::from_secs(seconds)),
+        // Hyper adds it to an instant, which has to have room for it.
+        "--header-timeout" => arguments::value::<u32>(name, value)
+            .map(|seconds| options.header_timeout = Duration::from_secs(seconds.into())),
         _ => Err(format!("there is no option `{name}`")),
     });
     if let Err(code) = read {

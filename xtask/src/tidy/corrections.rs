@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn test_that_its_row_denies_is_found() {
+    fn marker_whose_row_has_a_dash_is_found() {
         assert_eq!(found("// CORRECTION: 1, 2"), 1);
         assert_eq!(found("// CORRECTION: 1, 2, 3"), 2);
     }

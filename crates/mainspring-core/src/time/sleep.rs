@@ -35,8 +35,8 @@ use std::time::{Duration, Instant};
 ///
 /// # Guarantees
 ///
-/// Never early. Late by at most the tick and one turn of the timers it registers with (65.5 µs and a
-/// driver's turn for a worker's wheel; none for the fallback thread), and by what the operating
+/// Never early. Late by at most the tick and one turn of the timers it registers with (65.5 µs and
+/// a driver's turn for a worker's wheel; none for the fallback thread), and by what the operating
 /// system takes to wake the thread.
 /// `Duration::MAX` waits for ever; a duration of zero completes at the first poll that has budget.
 ///

@@ -16,6 +16,7 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
     for (seconds, why) in [
         ("-1", "`--header-timeout -1`: it is negative"),
         ("soon", "`--header-timeout soon`: "),
+        ("99999999999", "number too large"),
     ] {
         server::refuses(ctx, executable, &["--header-timeout", seconds], why)?;
     }
