@@ -258,7 +258,8 @@ fn shutdown_lets_listeners_end_and_names_the_others() {
         });
         runtime.spawn_local(never(&drops)).detach();
         assert_eq!((runtime.len(), runtime.tasks().len()), (2, 2));
-        let report = runtime.shutdown(Duration::from_millis(40));
+        // Half of it is for the listener, whatever else this machine does meanwhile.
+        let report = runtime.shutdown(Duration::from_secs(2));
         assert_eq!(report.dropped.len(), 1, "{report}");
         assert!(
             report.to_string().contains("it/main.rs") || report.to_string().contains("runtime.rs")
