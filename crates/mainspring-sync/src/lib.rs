@@ -15,8 +15,8 @@
 //! # Under any executor, and without one
 //!
 //! Nothing here needs a runtime, a timer or a thread of its own. Tasks of this family's executors,
-//! of tokio's and smol's, and plain threads (the `…_blocking` and `…_timeout` forms) may stand at the
-//! ends of one channel.
+//! tasks of tokio's and smol's, and plain threads (the forms that end in `_blocking` and
+//! `_timeout`) may stand at the ends of one channel.
 //!
 //! # What a dropped future costs
 //!

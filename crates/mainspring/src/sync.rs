@@ -8,7 +8,8 @@
 //! | [`broadcast`] | every message to every receiver |
 //! | [`Mutex`], [`RwLock`], [`Condvar`] | one value, shared across `.await` points |
 //! | [`Semaphore`] | permits, by weight |
-//! | [`Notify`], [`Barrier`], [`WaitGroup`] | that something happened, that all are here, that all have ended |
+//! | [`Notify`] | that something happened |
+//! | [`Barrier`], [`WaitGroup`] | that all are here; that all have ended |
 //! | [`OnceCell`], [`SetOnce`], [`Lazy`] | a value that is made once |
 //!
 //! They are `mainspring-sync`'s and need no runtime: the other end may be a task of another
