@@ -12,7 +12,7 @@
 //!           look: none              wake_one              look: some
 //!   IDLE ─────────────▶ WAITING ─────────────▶ OFFERED ─────────────▶ IDLE
 //!    ▲                   │   ▲                    │
-//!    │          wake_all │   │ polled             │ its task polls another waiter, or ends a poll
+//!    │ wake_all, release │   │ polled             │ its task polls another waiter, or ends a poll
 //!    │ polled            ▼   │                    ▼ without it (revocable)
 //!    └──────────────  RELEASED        LAPSED ◀────┘
 //! ```

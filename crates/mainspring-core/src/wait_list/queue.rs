@@ -79,6 +79,39 @@ impl<'q, K: Kind> Queue<'q, K> {
         true
     }
 
+    /// Lets the waiter at that end go, for good: it leaves the queue with nothing in its hands and
+    /// finds so without the lock ([`Waiter::take_release`](super::Waiter::take_release)). `false` if
+    /// nobody waits.
+    ///
+    /// For a primitive that tells its waiters to look, and whose waiters pass that on by themselves
+    /// if they are dropped before they did: nothing can be taken back from one that its task does not
+    /// poll. One that waits again is a newcomer.
+    pub fn release_one(&mut self, from: From) -> bool {
+        if !has_room(self.batch) {
+            // It would have to be kept for the next round, like an offer: then be one.
+            return self.wake_one(from);
+        }
+        let Some(node) = self.inner.first(from) else {
+            return false;
+        };
+        let left = self.inner.unlink(node);
+        debug_assert_eq!(
+            left,
+            Left::Waiting,
+            "wait-list.hand-on: released one that does not wait"
+        );
+        let waker = node.with(|state| {
+            state.place = Place::Released;
+            state.waker.take()
+        });
+        // CLAIM: [wait-list.node] from here it is its owner's alone.
+        node.release();
+        if let Some(waker) = waker {
+            self.wake_later(waker);
+        }
+        true
+    }
+
     /// Goes through the waiters from the oldest and makes offers to those that `fits` picks.
     /// Returns how many. O(n) in the waiters gone through.
     pub fn wake_where(&mut self, mut fits: impl FnMut(&mut K::Key) -> Scan) -> usize {

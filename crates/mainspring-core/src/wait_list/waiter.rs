@@ -1,6 +1,6 @@
 //! The waiting side: a node in a future, its poll and its drop.
 
-use super::entry::{Entry, Held, Who};
+use super::entry::{Entry, Held, Place, Who};
 use super::inner::Left;
 use super::queue::Queue;
 use super::revoke::Watch;
@@ -95,6 +95,21 @@ impl<L: Holds> Waiter<L> {
     #[must_use]
     pub fn was_released(&self) -> bool {
         self.node.value().was_released()
+    }
+
+    /// As [`was_released`](Self::was_released); if so, the waiter is idle again, as if it had been
+    /// polled. Takes no lock.
+    pub fn take_release(self: Pin<&mut Self>) -> bool {
+        if !self.was_released() {
+            return false;
+        }
+        drop(self.watch.take());
+        // SAFETY: [wait-list.node] it is our own node, and a released one is nobody else's, so that
+        // nothing has to be locked.
+        let node = unsafe { Held::new(NonNull::from(&self.node)) };
+        node.with(|state| state.place = Place::Idle);
+        node.note_idle();
+        true
     }
 
     /// Takes the waiter out of the list as its drop would, and gives its key back for good.

@@ -3,8 +3,8 @@
 //! # Invariants
 //!
 //! - **pull.pinned** — the waiter inside a [`Pull`] is pinned with it and never moved.
-//! - **pull.owes** — a notification that was used up on a message still being written is passed
-//!   on if its receiver is dropped before it looks again.
+//! - **pull.owes** — a receiver that was told to look, and is dropped before it did or while the
+//!   message was still being written, passes that on.
 
 use super::Closed;
 use super::ask::look_again;
@@ -57,6 +57,11 @@ impl<R: Reach + Copied> Pull<R> {
             // do not queue for messages that are there.
             return Poll::Pending;
         };
+        if this.waits && this.take_release() {
+            // CLAIM: [pull.owes] until it has looked.
+            this.owes = true;
+            this.waits = false;
+        }
         if !this.waits {
             match this.reach.shared().pop() {
                 Pop::Got(value, _) => {
@@ -77,11 +82,22 @@ impl<R: Reach + Copied> Pull<R> {
 
     #[inline(never)]
     fn leave(&mut self) {
+        if self.waits && self.waiter.as_ref().is_some_and(Waiter::was_released) {
+            // CLAIM: [pull.owes] told to look, and never did.
+            self.owes = true;
+        }
         // Assigning drops the waiter in place; an offer that it had goes to the next.
         self.waiter = None;
         if self.owes {
             self.reach.shared().wake_receiver();
         }
+    }
+
+    fn take_release(&mut self) -> bool {
+        self.waiter.as_mut().is_some_and(|waiter| {
+            // SAFETY: [pull.pinned] part of `self`, which `poll` got pinned; dropped in place.
+            unsafe { Pin::new_unchecked(waiter) }.take_release()
+        })
     }
 
     #[inline(never)]

@@ -230,7 +230,7 @@ impl<T> Shared<T> {
         self.receivers.with(|queue| {
             if all {
                 queue.wake_all();
-            } else if !queue.wake_one(From::Oldest) {
+            } else if !queue.release_one(From::Oldest) {
                 // CLAIM: [channel.notes]
                 self.words().no_receiver_waits();
             }
@@ -336,7 +336,7 @@ impl<T> Shared<T> {
 
     /// Passes on the notification that a receiver had and did not use.
     pub(crate) fn wake_receiver(&self) {
-        self.receivers.wake_one(From::Oldest);
+        self.receivers.with(|queue| queue.release_one(From::Oldest));
     }
 
     pub(crate) fn close(&self) {

@@ -268,3 +268,49 @@ fn threads_and_types_are_as_promised() {
     assert!(format!("{:?}", Waiter::new(&list, ())).contains("idle: true"));
     list.with(|_| assert!(format!("{list:?}").contains("locked: true")));
 }
+
+// WITNESS: wait-list.released, wait-list.newcomers
+#[test]
+fn one_that_is_released_is_free_without_the_lock_and_owes_nothing() {
+    let list = WaitList::new(());
+    let wakers = wakers::<3>();
+    let mut waiters: Vec<_> = wakers
+        .iter()
+        .map(|(_, waker)| {
+            let mut waiter = Box::pin(Waiter::new(&list, ()));
+            let mut cx = Context::from_waker(waker);
+            assert!(
+                waiter
+                    .as_mut()
+                    .poll_wait(&mut cx, |_, (), _| None::<()>)
+                    .is_pending()
+            );
+            waiter
+        })
+        .collect();
+    list.with(|queue| {
+        assert!(queue.release_one(From::Oldest));
+        assert!(queue.release_one(From::Newest));
+        assert_eq!(queue.len(), 1);
+    });
+    let calls = || wakers.each_ref().map(|(counter, _)| counter.calls());
+    assert_eq!(calls(), [1, 0, 1]);
+    list.with(|_| {
+        // The lock is held here: whoever wanted it would hang.
+        assert!(waiters[0].as_mut().take_release());
+        assert!(!waiters[0].as_mut().take_release(), "twice");
+        assert!(!waiters[1].as_mut().take_release(), "it waits");
+        drop(waiters.pop());
+    });
+    assert_eq!(calls(), [1, 0, 1], "a dropped one hands nothing on");
+    // It waits again, behind the other.
+    let mut cx = Context::from_waker(&wakers[0].1);
+    let again = waiters[0].as_mut().poll_wait(&mut cx, |_, (), why| {
+        assert_eq!(why, Why::First);
+        None::<()>
+    });
+    assert!(again.is_pending());
+    list.with(|queue| queue.release_one(From::Oldest));
+    assert_eq!(calls(), [1, 1, 1]);
+    assert!(!list.with(|queue| queue.release_one(From::Oldest) && queue.release_one(From::Oldest)));
+}

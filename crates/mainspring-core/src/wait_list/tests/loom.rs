@@ -4,7 +4,7 @@ use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
 use crate::sync::{Arc, thread};
 use crate::wait::WaitSlot;
-use crate::wait_list::{From, WaitList, Why};
+use crate::wait_list::{From, WaitList, Waiter, Why};
 use loom::future::block_on;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -47,6 +47,28 @@ fn notification_of_a_waiter_that_is_dropped_reaches_the_next() {
         // A deadlock here is the notification that went with the first waiter.
         second.join().unwrap();
     });
+}
+
+// WITNESS: wait-list.released, wait-list.node
+#[test]
+fn one_that_is_released_may_be_freed_at_once() {
+    for takes in [true, false] {
+        loom::model(move || {
+            let list = Arc::new(WaitList::new(()));
+            let mut waiter = Box::pin(Waiter::new(Arc::clone(&list), ()));
+            let mut cx = Context::from_waker(Waker::noop());
+            let parked = waiter.as_mut().poll_wait(&mut cx, |_, (), _| None::<()>);
+            assert!(parked.is_pending());
+            let releases = {
+                let list = Arc::clone(&list);
+                thread::spawn(move || list.with(|queue| queue.release_one(From::Oldest)))
+            };
+            let was_seen = takes && waiter.as_mut().take_release();
+            drop(waiter);
+            let was_released = releases.join().unwrap();
+            assert!(was_released || !was_seen);
+        });
+    }
 }
 
 // WITNESS: wait-list.hand-on, wait-list.state
