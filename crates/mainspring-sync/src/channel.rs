@@ -1,5 +1,6 @@
 //! Channels.
 
+mod blocks;
 mod ring;
 mod shape;
 mod store;

@@ -284,26 +284,28 @@ impl<W: Widths> Words<W> {
     pub(crate) fn redeem(&self) -> Redeem {
         let mut seen = self.tail();
         loop {
-            debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
-            let position = seen.position();
-            let held = seen.held() - 1;
-            let is_gone = seen.bits & GONE != 0;
-            let bits = if is_gone {
-                seen.bits
-            } else {
-                seen.at(self.shape.next(position))
-            };
-            match self.replace_tail(seen, bits - HELD_ONE) {
-                Ok(()) if is_gone => return Redeem::Gone,
-                Ok(()) => {
-                    return Redeem::Claimed(Claimed {
-                        position,
-                        told: seen.told(held),
-                    });
-                }
+            match self.redeem_at(seen) {
+                Ok(redeemed) => return redeemed,
                 Err(now) => seen = now,
             }
         }
+    }
+
+    /// As [`redeem`](Self::redeem), if the word is still this one.
+    #[inline]
+    pub(crate) fn redeem_at(&self, seen: Tail<W>) -> Result<Redeem, Tail<W>> {
+        debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
+        let position = seen.position();
+        if seen.bits & GONE != 0 {
+            self.replace_tail(seen, seen.bits - HELD_ONE)?;
+            return Ok(Redeem::Gone);
+        }
+        let bits = seen.at(self.shape.next(position)) - HELD_ONE;
+        self.replace_tail(seen, bits)?;
+        Ok(Redeem::Claimed(Claimed {
+            position,
+            told: seen.told(seen.held() - 1),
+        }))
     }
 
     /// Gives a held permit back.
