@@ -288,6 +288,10 @@ impl<T, W: Widths> Blocks<T, W> {
         // SAFETY: [blocks.claimed] it is the block of that lap, says the caller, and it stays while
         // the slot is not read out.
         let block = unsafe { &*block };
+        debug_assert!(
+            block.is_of(Self::lap(claimed.position)),
+            "blocks.claimed: the block of another lap"
+        );
         block.write(Self::index(claimed.position), value);
         claimed.told
     }
@@ -307,7 +311,7 @@ impl<T, W: Widths> Blocks<T, W> {
                 return;
             }
             if let Some(block) = fresh.take().or_else(|| lists.spare()) {
-                return self.append(block.into_raw(), lap);
+                return self.append(block.into_use(lap), lap);
             }
             drop(lists);
             fresh = Some(Owned::allocate());

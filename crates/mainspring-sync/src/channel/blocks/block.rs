@@ -16,6 +16,9 @@ const EMPTY: u8 = 0;
 const WRITTEN: u8 = 1;
 const READ: u8 = 2;
 
+/// The lap of a block that is not in use.
+const NO_LAP: u64 = u64::MAX;
+
 struct Slot<T> {
     stamp: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
@@ -23,6 +26,8 @@ struct Slot<T> {
 
 /// Everything of a block but its slots.
 struct Links<T> {
+    /// Which lap's block it is, for assertions. Changed under the lock, while nobody uses it.
+    lap: AtomicU64,
     /// The block of the next lap, once it is linked.
     next: AtomicPtr<Block<T>>,
     /// The next block of a [`Row`]. Whoever owns the row changes it.
@@ -41,6 +46,11 @@ pub(super) struct Block<T> {
 }
 
 impl<T> Block<T> {
+    /// Whether it is in use for that lap.
+    pub(super) fn is_of(&self, lap: u64) -> bool {
+        self.links.lap.load(Relaxed) == lap
+    }
+
     /// Puts the message into its slot.
     #[inline(always)]
     pub(super) fn write(&self, index: usize, value: T) {
@@ -141,6 +151,7 @@ impl<T> Owned<T> {
         // SAFETY: [blocks.freed] the memory was allocated for a block.
         let links = unsafe { &raw mut (*block.as_ptr()).links };
         let fresh = Links {
+            lap: AtomicU64::new(NO_LAP),
             next: AtomicPtr::new(null_mut()),
             row: AtomicPtr::new(null_mut()),
             strays: AtomicU64::new(0),
@@ -175,10 +186,17 @@ impl<T> Owned<T> {
         for slot in &self.slots {
             slot.stamp.store(EMPTY, Relaxed);
         }
+        self.links.lap.store(NO_LAP, Relaxed);
         self.links.next.store(null_mut(), Relaxed);
         self.links.strays.store(0, Relaxed);
         self.links.gone.store(0, Relaxed);
         self
+    }
+
+    /// Puts it to use for that lap.
+    pub(super) fn into_use(self, lap: u64) -> NonNull<Block<T>> {
+        self.links.lap.store(lap, Relaxed);
+        self.into_raw()
     }
 
     /// Gives it into the care of whoever keeps the pointer.

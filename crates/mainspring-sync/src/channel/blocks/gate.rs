@@ -117,7 +117,12 @@ impl<T, W: Widths> Pin<'_, T, W> {
     #[inline(always)]
     pub(super) fn block(&self) -> &Block<T> {
         // SAFETY: [blocks.pinned] we are counted inside.
-        unsafe { self.block.as_ref() }
+        let block = unsafe { self.block.as_ref() };
+        debug_assert!(
+            block.is_of(self.lap),
+            "blocks.pinned: the block of another lap"
+        );
+        block
     }
 
     /// Moves the message out that was taken from this lap. Its slot accounts for us.

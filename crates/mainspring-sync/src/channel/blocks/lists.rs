@@ -4,7 +4,11 @@ use super::block::{Block, Owned, Row};
 use std::ptr::NonNull;
 
 /// How many blocks are kept for the laps to come.
-pub(super) const SPARES_MOST: usize = 2;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+const SPARES_MOST: usize = 2;
+
+#[cfg(all(mainspring_loom, feature = "loom"))]
+const SPARES_MOST: usize = 1;
 
 /// What the lock guards.
 pub(super) struct Lists<T> {

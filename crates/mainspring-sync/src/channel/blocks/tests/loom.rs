@@ -105,7 +105,7 @@ fn pushes_that_meet_where_blocks_begin_claim_in_the_right_one() {
         assert_eq!(order.iter().sum::<u32>(), 30);
         let place = |number| order.iter().position(|each| *each == number);
         assert!(place(2) < place(4) && place(8) < place(16), "{order:?}");
-        assert!(count(&blocks).spare <= 2);
+        assert!(count(&blocks).spare <= 1);
     });
 }
 
@@ -272,11 +272,11 @@ fn storage_dropped_by_whoever_is_last_frees_everything() {
             }
             let receiver = {
                 let blocks = Arc::clone(&blocks);
-                thread::spawn(move || drop(look(&blocks)))
+                thread::spawn(move || look(&blocks).unwrap_or(0))
             };
             push(&blocks, 2);
             drop(blocks);
-            receiver.join().unwrap();
+            assert!(receiver.join().unwrap() <= 2);
         });
     }
 }
