@@ -53,7 +53,6 @@
 //! |---|---|---|---|
 //! | `blocks.written` | [`Blocks::push`], [`Blocks::redeem`] | [`Blocks::pop`] | the message |
 //! | `blocks.newest` | `append` | `block_of` | the new block; that the tail is in its lap |
-//! | `blocks.linked` | `Block::link` | `Block::next` | the new block |
 //! | `blocks.gate` | `move_on`, `Front::set` | `enter` | its block; that the head is in its lap |
 //! | `blocks.spent` | `read_out`, `stray_goes`, `drop` | `is_spent`, `move_on` | the end of use |
 //!

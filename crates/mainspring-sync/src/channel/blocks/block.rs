@@ -26,8 +26,9 @@ struct Slot<T> {
 
 /// Everything of a block but its slots.
 struct Links<T> {
-    /// Which lap's block it is, for assertions. Changed under the lock, while nobody uses it.
-    lap: AtomicU64,
+    /// Which lap's block it is: for assertions, and for models, in which whoever uses a block reads
+    /// this, and whoever gives it away writes it.
+    lap: UnsafeCell<u64>,
     /// The block of the next lap, once it is linked.
     next: AtomicPtr<Block<T>>,
     /// The next block of a [`Row`]. Whoever owns the row changes it.
@@ -48,7 +49,12 @@ pub(super) struct Block<T> {
 impl<T> Block<T> {
     /// Whether it is in use for that lap.
     pub(super) fn is_of(&self, lap: u64) -> bool {
-        self.links.lap.load(Relaxed) == lap
+        self.links.lap.with(|cell| {
+            // SAFETY: [blocks.freed] it is written while nobody else knows the block, and whoever
+            // asks has claimed one of its slots or is inside.
+            let of = unsafe { *cell };
+            of == lap
+        })
     }
 
     /// Puts the message into its slot.
@@ -90,12 +96,11 @@ impl<T> Block<T> {
         value
     }
 
-    /// The block of the next lap, or null.
+    /// The block of the next lap, or null. To be looked into under the lock, under which it was
+    /// linked.
     #[inline]
     pub(super) fn next(&self) -> *mut Self {
-        // ORDERING: [blocks.linked] Acquire, pairs with the store in `link`: the block is made.
-        // Relaxed would show its slots as they were before.
-        self.links.next.load(Acquire)
+        self.links.next.load(Relaxed)
     }
 
     #[inline]
@@ -105,8 +110,7 @@ impl<T> Block<T> {
 
     /// Links the block of the next lap. Under the lock.
     pub(super) fn link(&self, next: NonNull<Self>) {
-        // ORDERING: [blocks.linked] Release, pairs with the load in `next`.
-        self.links.next.store(next.as_ptr(), Release);
+        self.links.next.store(next.as_ptr(), Relaxed);
     }
 
     /// Says that a stray has gone, which is the last that it has to do with the block.
@@ -151,7 +155,7 @@ impl<T> Owned<T> {
         // SAFETY: [blocks.freed] the memory was allocated for a block.
         let links = unsafe { &raw mut (*block.as_ptr()).links };
         let fresh = Links {
-            lap: AtomicU64::new(NO_LAP),
+            lap: UnsafeCell::new(NO_LAP),
             next: AtomicPtr::new(null_mut()),
             row: AtomicPtr::new(null_mut()),
             strays: AtomicU64::new(0),
@@ -186,7 +190,7 @@ impl<T> Owned<T> {
         for slot in &self.slots {
             slot.stamp.store(EMPTY, Relaxed);
         }
-        self.links.lap.store(NO_LAP, Relaxed);
+        self.set_lap(NO_LAP);
         self.links.next.store(null_mut(), Relaxed);
         self.links.strays.store(0, Relaxed);
         self.links.gone.store(0, Relaxed);
@@ -195,8 +199,15 @@ impl<T> Owned<T> {
 
     /// Puts it to use for that lap.
     pub(super) fn into_use(self, lap: u64) -> NonNull<Block<T>> {
-        self.links.lap.store(lap, Relaxed);
+        self.set_lap(lap);
         self.into_raw()
+    }
+
+    fn set_lap(&self, lap: u64) {
+        self.links.lap.with_mut(|cell| {
+            // SAFETY: [blocks.freed] nobody else knows the block.
+            unsafe { *cell = lap };
+        });
     }
 
     /// Gives it into the care of whoever keeps the pointer.
@@ -218,6 +229,7 @@ impl<T> Deref for Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
+        self.set_lap(NO_LAP);
         // SAFETY: [blocks.freed] nobody else knows the block. Values are not dropped with it.
         unsafe { self.0.drop_in_place() };
         let bytes = self.0.as_ptr().cast::<u8>();

@@ -128,7 +128,7 @@ fn pops_across_a_boundary_take_each_message_once() {
     });
 }
 
-// WITNESS: blocks.pinned, blocks.gate, blocks.spent, blocks.linked
+// WITNESS: blocks.pinned, blocks.gate, blocks.spent
 /// B163: the block in which a pop is at work when its lap ends is not given away, though laps go
 /// by.
 #[test]
@@ -173,7 +173,7 @@ fn three_pops_across_a_boundary_take_each_message_once() {
     });
 }
 
-// WITNESS: blocks.written, blocks.linked, blocks.gate
+// WITNESS: blocks.written, blocks.gate
 #[test]
 fn stream_through_blocks_keeps_its_order() {
     for receiver_is_spawned in [false, true] {

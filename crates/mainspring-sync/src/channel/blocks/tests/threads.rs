@@ -112,7 +112,7 @@ fn exchange(capacity: Option<usize>) {
 }
 
 // WITNESS: blocks.owner, blocks.pinned, blocks.few
-/// S1, S2: exactly once, in each pusher's order.
+/// S9: exactly once, in each pusher's order.
 #[test]
 fn threads_exchange_each_message_once_in_order() {
     exchange(None);

@@ -186,7 +186,7 @@ fn storage_that_is_not_used_has_no_block_and_a_stream_needs_two() {
     assert_eq!((linked, spare), (1, 1));
 }
 
-/// S1, S12: the bound is the words', whatever the blocks hold.
+/// The bound is the words', whatever the blocks hold.
 #[test]
 fn capacity_counts_messages_and_permits() {
     let blocks = Blocks::<usize>::new(Some(SLOTS + 1));
