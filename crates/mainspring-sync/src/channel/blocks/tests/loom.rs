@@ -173,6 +173,42 @@ fn three_pops_across_a_boundary_take_each_message_once() {
     });
 }
 
+// WITNESS: blocks.spent, blocks.pinned
+#[test]
+fn stray_that_leaves_between_two_ends_of_laps_is_done_with_its_block() {
+    bounded(3, || {
+        let blocks = blocks();
+        for number in [1, 2, 4, 8, 16] {
+            push(&blocks, number);
+        }
+        assert_eq!(look(&blocks), Some(1));
+        let other = {
+            let blocks = Arc::clone(&blocks);
+            thread::spawn(move || (0..4).map(|_| look(&blocks).unwrap_or(0)).sum::<u32>())
+        };
+        let taken = look(&blocks).unwrap_or(0);
+        assert_eq!(taken + other.join().unwrap(), 30);
+    });
+}
+
+// WITNESS: blocks.spent, blocks.pinned
+#[test]
+fn pop_that_finds_nothing_is_done_with_the_block_that_ends_next() {
+    bounded(3, || {
+        let blocks = blocks();
+        push(&blocks, 1);
+        assert_eq!(look(&blocks), Some(1));
+        let other = {
+            let blocks = Arc::clone(&blocks);
+            thread::spawn(move || look(&blocks).unwrap_or(0))
+        };
+        push(&blocks, 2);
+        push(&blocks, 4);
+        let taken = look(&blocks).unwrap_or(0) + look(&blocks).unwrap_or(0);
+        assert_eq!(taken + other.join().unwrap(), 6);
+    });
+}
+
 // WITNESS: blocks.written, blocks.gate
 #[test]
 fn stream_through_blocks_keeps_its_order() {
