@@ -18,8 +18,10 @@
 //! permit that is redeemed, first makes sure of that and notes the newest block, and then claims;
 //! it touches the block only afterwards. Whoever comes first to a lap without a block takes a spare
 //! or allocates one *before* it claims anything, with no lock held, and links it under the lock.
-//! The others wait for the lock, which is held for a few stores and by nobody who allocates, frees,
-//! or runs code of the user's. A permit is a credit of the words: its turn is when it is redeemed.
+//! The others sleep until the lock is free. It is held for a few stores, or for a look at the
+//! stamps of the blocks that have ended, and by nobody who allocates, frees, or runs code of the
+//! user's: one that is preempted just then holds up those who come to the same boundary, and no
+//! others. A permit is a credit of the words: its turn is when it is redeemed.
 //!
 //! # Where a block ends
 //!

@@ -171,7 +171,8 @@ impl<'a, T, W: Widths> Pin<'a, T, W> {
         std::mem::forget(self);
         let strays = inside(gate).checked_sub(1 + SLOTS as u64);
         let strays = strays.expect("blocks.pinned: whoever took a message had entered");
-        // SAFETY: [blocks.pinned] it is in use until the next line but one.
+        // SAFETY: [blocks.pinned] a block whose lap was not ended yet, which is done by whoever has
+        // moved the gate: by us, below.
         unsafe { ended.as_ref() }.expect_strays(strays);
         // SAFETY: [blocks.freed] the gate has moved, by us: no pop enters any more, and all inside
         // but those who took a message are its strays.
