@@ -21,7 +21,7 @@ mod rows;
 const HELP: &str = "\
 cargo xtask bench [ROWS] [--reps N] [--passes N] [--only IMPL,IMPL]
 
-  ROWS          rows or groups of rows (sched, timers, net, instructions, build); all by default
+  ROWS          rows or groups of rows (sched, timers, sync, net, instructions, build); all by default
   --reps N      rounds a row, at least 1; 5 by default, which is the least that is published
   --passes N    passes a round and implementation; 3 by default
   --only IMPL   these implementations alone (the named peer of a row always runs)

@@ -20,6 +20,7 @@ mod outcome;
 mod peers;
 mod rows;
 mod runtime;
+mod sync;
 mod sys;
 
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn list() -> ExitCode {
-    for (row, name) in rows::pairs().chain(net::pairs()) {
+    for (row, name) in rows::pairs().chain(sync::pairs()).chain(net::pairs()) {
         println!("{row} {name}");
     }
     ExitCode::SUCCESS
@@ -58,8 +59,10 @@ fn run(row: &str, name: &str, passes: u32) -> ExitCode {
     let outcome = match net::run(row, name) {
         Some(outcome) => Some(outcome),
         None => {
-            sys::pin_process(1);
-            rows::run(row, name, passes)
+            if !sync::needs_two_cores(row) {
+                sys::pin_process(1);
+            }
+            rows::run(row, name, passes).or_else(|| sync::run(row, name, passes))
         }
     };
     let Some(outcome) = outcome else {

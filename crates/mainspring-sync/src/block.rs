@@ -106,7 +106,7 @@ fn poll_until<F: Future>(mut future: Pin<&mut F>, until: Until) -> Option<F::Out
 
 /// Panics with `MS0013` where blocking the thread would stop an executor of the family.
 #[track_caller]
-fn refuse_inside_a_poll() {
+pub(crate) fn refuse_inside_a_poll() {
     assert!(
         !poll::is_active(),
         "MS0013: a blocking call inside a task would stop the executor that has to make progress; \

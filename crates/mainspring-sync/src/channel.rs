@@ -1,7 +1,119 @@
-//! Channels.
+//! Channels: messages from many senders to many receivers, in first-in first-out order.
+//!
+//! [`bounded`] makes one that holds so many messages; who sends to a full one waits. Any number of
+//! senders and receivers may share it, as tasks under any executor or as threads that block: the
+//! two ends need not be of one kind.
+//!
+//! ```
+//! use mainspring_sync::channel;
+//! use std::thread;
+//!
+//! let (tx, rx) = channel::bounded(16);
+//! let producer = thread::spawn(move || {
+//!     for number in 1..=100 {
+//!         tx.send_blocking(number).unwrap();
+//!     }
+//! });
+//! let mut sum = 0;
+//! while let Ok(number) = rx.recv_blocking() {
+//!     sum += number;
+//! }
+//! producer.join().unwrap();
+//! assert_eq!(sum, 5_050);
+//! ```
+//!
+//! # Guarantees
+//!
+//! - A message is received, handed back or dropped exactly once, whatever is dropped when. It is
+//!   sent only by a call or a poll that says so.
+//! - Messages of one sender arrive in the order in which they were sent; all messages are received
+//!   in the order in which they went in.
+//! - As many are woken as there are messages, or places, to be had; closing wakes all. One that is
+//!   dropped after it was woken passes that on.
+//! - Closing is for ever. What was sent before is received, what comes after is handed back, and
+//!   a receiver is told of the end when there is nothing left and nobody holds a permit.
+//! - The messages in a channel are dropped as soon as its last receiver is.
+//!
+//! # Complexity and allocation
+//!
+//! A channel is two allocations. Sending and receiving are O(1), one compare-exchange each,
+//! allocate nothing, and take a lock only to wait or to wake. One of more than 4,096 messages takes
+//! its memory in blocks of 32 as they come in, keeps at most two that are empty, and takes a short
+//! lock where a block begins or ends; receiving from it is two compare-exchanges.
+//!
+//! A task of the family that sends or receives in a loop yields after so many messages (its
+//! [budget](mainspring_core::budget)); under a foreign executor it does not.
 
+mod ask;
 mod blocks;
+mod error;
+mod many;
+mod panics;
+mod permit;
+mod reach;
+mod receiver;
+mod recv;
+mod replace;
 mod ring;
+mod send;
+mod sender;
 mod shape;
+mod shared;
+mod sink;
 mod store;
+mod until_closed;
 mod words;
+
+pub use self::error::{
+    Closed, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TryReserveError,
+    TrySendError,
+};
+pub use self::many::{SendMany, SendManyError, Unsent};
+pub use self::permit::{OwnedPermit, Permit, Reserve, ReserveOwned};
+pub use self::receiver::{Drain, Receiver};
+pub use self::recv::{Recv, RecvMany};
+pub use self::send::Send;
+pub use self::sender::{Sender, WeakSender};
+pub use self::until_closed::UntilClosed;
+
+use self::shared::Shared;
+use self::store::Store;
+use mainspring_core::sync::Arc;
+
+/// A channel that holds `capacity` messages at most.
+///
+/// # Panics
+///
+/// If `capacity` is 0: a channel that keeps nothing, whose sender meets its receiver, is of another
+/// kind, a *rendezvous*. Also if so many messages take more memory than there is.
+///
+/// ```
+/// use mainspring_sync::channel;
+///
+/// let (tx, rx) = channel::bounded(2);
+/// tx.try_send('a').unwrap();
+/// tx.try_send('b').unwrap();
+/// assert!(tx.try_send('c').unwrap_err().is_full());
+/// assert_eq!(rx.try_recv(), Ok('a'));
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Ok('b'));
+/// assert!(rx.try_recv().unwrap_err().is_closed());
+/// ```
+#[must_use]
+#[track_caller]
+pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(
+        capacity > 0,
+        "a channel of capacity 0 can hold no message; for a sender that meets its receiver use \
+         `channel::rendezvous`"
+    );
+    channel(Store::bounded(capacity))
+}
+
+fn channel<T>(store: Store<T>) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(Shared::new(store));
+    (Sender::first(Arc::clone(&shared)), Receiver::first(shared))
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,20 +10,24 @@
 
 #[path = "support/arguments.rs"]
 mod arguments;
+#[path = "support/close.rs"]
+mod close;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/unless.rs"]
+mod unless;
 
+use close::close;
 use mainspring::net::{TcpListener, TcpStream};
-use mainspring::shutdown::{self, Controller, Requested, Signal};
+use mainspring::shutdown::{self, Controller, Signal};
 use mainspring::time::Deadline;
 use mainspring::{Backend, LocalRuntime, spawn_local};
 use std::error::Error;
-use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::process::ExitCode;
-use std::task::Poll;
 use std::time::Duration;
+use unless::unless;
 
 const USAGE: &str = "\
 usage: echo [--backend auto|uring|poll] [--addr HOST:PORT]
@@ -68,8 +72,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
-        let addr = listener.local_addr()?;
-        println!("listening on {addr} (backend: {})", runtime.backend());
+        listen::announce(&runtime, options.backend, &listener)?;
         accept(&listener, &stopped).await
     })?;
     let report = runtime.shutdown(SHUTDOWN_LIMIT);
@@ -99,15 +102,5 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
             read => stream.write_all(&buf[..read]).await?,
         }
     }
-    stream.shutdown().await
-}
-
-/// What `work` comes to, unless `stop` is requested before.
-async fn unless<T>(mut stop: Pin<&mut Requested>, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match stop.as_mut().poll(cx) {
-        Poll::Ready(_) => Poll::Ready(None),
-        Poll::Pending => work.as_mut().poll(cx).map(Some),
-    })
-    .await
+    close(&mut stream).await
 }

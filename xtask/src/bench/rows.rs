@@ -1,5 +1,9 @@
 //! The rows: who is the named peer, what the reference machine gave, where the bars are.
 
+mod bars;
+mod sync;
+
+pub(crate) use self::bars::{Bar, BarsByName};
 use Bars::{Ratio, Value};
 use Kind::{ColdBuild, Instructions, Timed};
 
@@ -39,6 +43,8 @@ pub(crate) struct Row {
     pub(crate) first_bar: f64,
     /// And at most this in the end.
     pub(crate) goal: f64,
+    /// Which of our implementations are judged, and by what.
+    pub(crate) bars_by_name: BarsByName,
     /// What the implementations gave on the reference machine.
     pub(crate) reference: &'static [(&'static str, f64)],
 }
@@ -61,13 +67,18 @@ impl Row {
 /// The rows that a name or a group's name selects; all without a name.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Row>, String> {
     for name in names {
-        if !ROWS.iter().any(|row| is_named(row, name)) {
-            let known: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
+        if !all().any(|row| is_named(row, name)) {
+            let known: Vec<&str> = all().map(|row| row.id).collect();
             return Err(format!("no row or group {name}; rows: {}", known.join(" ")));
         }
     }
     let chosen = |row: &&Row| names.is_empty() || names.iter().any(|name| is_named(row, name));
-    Ok(ROWS.iter().filter(chosen).collect())
+    Ok(all().filter(chosen).collect())
+}
+
+/// Every row, in the order of the report.
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(sync::ROWS)
 }
 
 fn is_named(row: &Row, name: &str) -> bool {
@@ -93,6 +104,7 @@ const fn sched(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -114,6 +126,7 @@ const fn timer(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -135,6 +148,7 @@ const fn count(
         bars: Value,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -156,12 +170,13 @@ const fn echo(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::SERVERS,
         reference,
     }
 }
 
 /// All rows, in the order of the report.
-pub(crate) const ROWS: &[Row] = &[
+const ROWS: &[Row] = &[
     sched(
         "spawn-join",
         "spawn+join, batches of 1,000, ns a task",
@@ -331,7 +346,8 @@ pub(crate) const ROWS: &[Row] = &[
             ("monoio", 1_030.0),
         ],
     )
-    .by_value(120.0, 95.0),
+    .by_value(120.0, 95.0)
+    .binding(bars::REACTORS),
     timer(
         "sleep-storm",
         "100 k sleeps of 1–50 ms, lateness p99, ms",
@@ -343,7 +359,8 @@ pub(crate) const ROWS: &[Row] = &[
             ("smol", 28.0),
             ("compio", 47.0),
         ],
-    ),
+    )
+    .binding(bars::DRIVERS),
     timer(
         "sleep-bytes",
         "bytes a pending sleep",
@@ -440,19 +457,22 @@ pub(crate) const ROWS: &[Row] = &[
         "HTTP hello through hyper, 64 connections, µs of server CPU a request",
         ("hyper-tokio", 0.95, 0.87),
         &[],
-    ),
+    )
+    .binding(bars::HYPER),
     echo(
         "hyper-512",
         "HTTP hello through hyper, 512 connections, µs",
         ("hyper-tokio", 0.95, 0.87),
         &[("hyper-tokio", 8.2)],
-    ),
+    )
+    .binding(bars::HYPER),
     echo(
         "hyper-4096",
         "HTTP hello through hyper, 4,096 connections, µs",
         ("hyper-tokio", 0.95, 0.87),
         &[("hyper-tokio", 9.8)],
-    ),
+    )
+    .binding(bars::HYPER),
     Row {
         id: "build",
         group: "build",
@@ -463,6 +483,7 @@ pub(crate) const ROWS: &[Row] = &[
         bars: Ratio,
         first_bar: 1.05,
         goal: 1.0,
+        bars_by_name: bars::OURS,
         reference: &[],
     },
 ];

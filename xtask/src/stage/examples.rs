@@ -3,6 +3,7 @@
 //! A plain example passes when it exits with 0 within its limit. One that waits for somebody, a
 //! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
 
+mod chat;
 mod echo;
 mod http;
 mod http_client;
@@ -28,6 +29,11 @@ struct Driver {
 
 /// The examples that do not end by themselves.
 const DRIVERS: &[Driver] = &[
+    Driver {
+        package: "mainspring",
+        example: "chat",
+        drive: chat::drive,
+    },
     Driver {
         package: "mainspring",
         example: "echo",

@@ -9,27 +9,70 @@ use std::collections::BTreeSet;
 const CLASSES: [&str; 4] = ["safe", "loses place", "loses value", "not restartable"];
 const SLUG: &str = "cancel-safety";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut futures: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for file in tree.rust().filter(|file| file.role == Role::Shipped) {
-        let package = file.package().unwrap_or("");
-        let impls = file
-            .outline
-            .items
-            .iter()
-            .filter(|item| item.keyword == "impl");
-        futures.extend(impls.filter_map(|item| Some((package, future_of(file, item)?))));
+/// A type, by the package and the module at the top of it, and its name: two modules may have a
+/// type of one name each, of which one is a future.
+type Name<'a> = (&'a str, &'a str, &'a str);
+
+/// The types of a tree, and which of them are futures.
+#[derive(Default)]
+struct Types<'a> {
+    all: BTreeSet<Name<'a>>,
+    futures: BTreeSet<Name<'a>>,
+}
+
+impl<'a> Types<'a> {
+    fn of(tree: &'a Tree) -> Self {
+        let mut types = Self::default();
+        for file in tree.rust().filter(|file| file.role == Role::Shipped) {
+            let (package, module) = place(file);
+            for item in &file.outline.items {
+                match item.keyword {
+                    "struct" | "enum" => {
+                        types.all.insert((package, module, &item.name));
+                    }
+                    "impl" => {
+                        let future = future_of(file, item);
+                        types
+                            .futures
+                            .extend(future.map(|name| (package, module, name)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        types
     }
+
+    /// Whether the name, as it stands in this file, is a future's.
+    fn is_future(&self, file: &File, name: &str) -> bool {
+        let (package, module) = place(file);
+        if self.all.contains(&(package, module, name)) {
+            return self.futures.contains(&(package, module, name));
+        }
+        let mut futures = self.futures.iter();
+        futures.any(|(other, _, future)| *other == package && *future == name)
+    }
+}
+
+/// The package, and the module at the top of it.
+fn place(file: &File) -> (&str, &str) {
+    let below = file.path.split_once("/src/").map_or("", |(_, below)| below);
+    let module = below.split('/').next().unwrap_or("");
+    let module = module.strip_suffix(".rs").unwrap_or(module);
+    (file.package().unwrap_or(""), module)
+}
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let types = Types::of(tree);
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| file.role == Role::Shipped) {
-        let package = file.package().unwrap_or("");
         for item in &file.outline.items {
             if !item.is_public || file.outline.is_test(item.at) {
                 continue;
             }
             let is_future = match item.keyword {
-                "struct" | "enum" => futures.contains(&(package, item.name.as_str())),
-                "fn" => item.is_async || returns_future(file, item, package, &futures),
+                "struct" | "enum" => types.is_future(file, &item.name),
+                "fn" => item.is_async || returns_future(file, item, &types),
                 _ => false,
             };
             if let Some(text) = is_future.then(|| complaint(file, item)).flatten() {
@@ -52,12 +95,7 @@ fn future_of<'a>(file: &'a File, item: &Item) -> Option<&'a str> {
 }
 
 /// Whether the type after `->` is a future, outermost name only: `-> Poll<Sleep>` is none.
-fn returns_future(
-    file: &File,
-    item: &Item,
-    package: &str,
-    futures: &BTreeSet<(&str, &str)>,
-) -> bool {
+fn returns_future(file: &File, item: &Item, types: &Types<'_>) -> bool {
     let mut depth = 0_usize;
     for at in item.at..item.open {
         match file.word(at) {
@@ -72,7 +110,7 @@ fn returns_future(
                 while file.word(name + 1) == "::" {
                     name += 2;
                 }
-                return futures.contains(&(package, file.word(name)));
+                return types.is_future(file, file.word(name));
             }
             _ => {}
         }
@@ -133,6 +171,25 @@ mod tests {
 
     fn found(text: &str) -> usize {
         check(&Tree::of(&[("crates/a/src/b.rs", text)])).len()
+    }
+
+    #[test]
+    fn types_of_one_name_in_two_modules_are_two_types() {
+        let plain =
+            "/// An end.\npub struct Receiver;\n/// One.\npub fn end() -> Receiver { Receiver }\n";
+        let future = "/// One.\n///\n/// # Cancel safety\n///\n/// *Safe*.\npub struct Receiver;\n\
+                      impl Future for Receiver {}\n";
+        let tree = Tree::of(&[
+            ("crates/a/src/channel/receiver.rs", plain),
+            ("crates/a/src/oneshot.rs", future),
+        ]);
+        assert_eq!(check(&tree).len(), 0);
+        let other = "/// One.\npub fn end() -> Receiver { todo!() }\n";
+        let tree = Tree::of(&[
+            ("crates/a/src/lib.rs", other),
+            ("crates/a/src/oneshot.rs", future),
+        ]);
+        assert_eq!(check(&tree).len(), 1, "it is the future's");
     }
 
     const DOCS: &str = "/// Waits.\n///\n/// # Cancel safety\n///\n/// *Safe*: nothing is lost.\n";

@@ -11,8 +11,10 @@ const NOTES: [&str; 3] = [
 ];
 
 /// Names with a forbidden prefix that the standard library has taught everybody.
-const KNOWN_GETTERS: [&str; 5] = [
+const KNOWN_GETTERS: [&str; 7] = [
     "get_mut",
+    "get_or_init",
+    "get_or_try_init",
     "get_ref",
     "get_pin_mut",
     "get_unchecked",
@@ -63,7 +65,8 @@ fn names(file: &File, findings: &mut Vec<Finding>) {
         };
         let name = item.name.as_str();
         if item.keyword == "fn" {
-            let is_getter = name.starts_with("get_") && !KNOWN_GETTERS.contains(&name);
+            let awaited = name.strip_suffix("_blocking").unwrap_or(name);
+            let is_getter = name.starts_with("get_") && !KNOWN_GETTERS.contains(&awaited);
             if is_getter || name.starts_with("do_") {
                 find(
                     "names",

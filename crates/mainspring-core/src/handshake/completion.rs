@@ -19,7 +19,7 @@ pub use kind::{Kind, Plain, WithCancel};
 use super::{Handshake, OnCancel, OnComplete, OnPoll};
 use crate::budget;
 use crate::wait::{self, WaitKind};
-use kind::{OnLeave, Place};
+use kind::{End, OnLeave, Place};
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -54,7 +54,8 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
 
 /// As [`completion`], with a [`Completer`] that can wait until its value is no longer wanted.
 ///
-/// Costs a counter and a waker's place in the allocation, and one read-modify-write more a side.
+/// Costs a counter and a waker's place in the allocation, and one read-modify-write more a side
+/// when the completion is dropped or closed before the value comes.
 ///
 /// ```
 /// use mainspring_core::completion_with_cancel;
@@ -98,11 +99,11 @@ struct Shared<T, K> {
 /// The caller's side leaves for the first time, with the handshake's verdict, and does not use
 /// `shared` afterwards.
 #[inline]
-unsafe fn leave<T, K: Kind>(shared: NonNull<Shared<T, K>>, place: Place) {
+unsafe fn leave<T, K: Kind>(shared: NonNull<Shared<T, K>>, end: End, place: Place) {
     // SAFETY: [completion.alive] only the address is computed, inside what `pair` allocated.
     let kind = unsafe { &raw const (*shared.as_ptr()).kind };
     // SAFETY: [completion.freed-once] the caller leaves for the first time.
-    match unsafe { K::leave(kind, place) } {
+    match unsafe { K::leave(kind, end, place) } {
         OnLeave::Keep => {}
         // SAFETY: [completion.freed-once] both sides have left, and `pair` made it from a box.
         OnLeave::Free => drop(unsafe { Box::from_raw(shared.as_ptr()) }),
@@ -213,15 +214,15 @@ impl<T, K: Kind> Completer<T, K> {
     fn finish(&self, value: Option<T>) -> Option<Option<T>> {
         let shared = self.shared();
         // SAFETY: [completion.alive] this side has not left.
-        let own = unsafe { K::take_producer(&raw const shared.kind) };
+        let own = unsafe { K::take_own(&raw const shared.kind) };
         // SAFETY: [handshake.one-terminal] the one completer, for the first time, on a live cell.
         let verdict = unsafe { shared.cell.complete(value) };
-        let place = match verdict {
-            OnComplete::Free(_) => Place::Second,
-            OnComplete::Published | OnComplete::Wake(_) => Place::First,
+        let (end, place) = match verdict {
+            OnComplete::Free(_) => (End::Cancelled, Place::Second),
+            OnComplete::Published | OnComplete::Wake(_) => (End::Completed, Place::First),
         };
         // SAFETY: [completion.freed-once] as the handshake says; nothing is used afterwards.
-        unsafe { leave(self.shared, place) };
+        unsafe { leave(self.shared, end, place) };
         let back = match verdict {
             OnComplete::Published => None,
             OnComplete::Wake(waker) => {
@@ -361,7 +362,7 @@ impl<T, K: Kind> Completion<T, K> {
         match unsafe { cell.cancel() } {
             OnCancel::Free(value) => {
                 // SAFETY: [completion.freed-once] as the handshake says; not used afterwards.
-                unsafe { leave(shared, Place::Second) };
+                unsafe { leave(shared, End::Completed, Place::Second) };
                 value
             }
             OnCancel::Left(own) => {
@@ -371,7 +372,7 @@ impl<T, K: Kind> Completion<T, K> {
                 // the other is held until `leave`.
                 let producer = unsafe { K::take_producer(kind) };
                 // SAFETY: [completion.freed-once] as the handshake says; not used afterwards.
-                unsafe { leave(shared, Place::First) };
+                unsafe { leave(shared, End::Cancelled, Place::First) };
                 if let Some(producer) = producer {
                     producer.wake();
                 }
@@ -386,7 +387,7 @@ impl<T, K: Kind> Completion<T, K> {
     fn taken(&mut self, shared: NonNull<Shared<T, K>>) {
         self.shared = None;
         // SAFETY: [completion.freed-once] READY was found, so this side is the second.
-        unsafe { leave(shared, Place::Second) };
+        unsafe { leave(shared, End::Completed, Place::Second) };
     }
 }
 

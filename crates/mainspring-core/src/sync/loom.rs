@@ -31,7 +31,7 @@ pub mod atomic {
 pub mod cell {
     /// loom's cell, with the `into_inner` that it lacks.
     #[derive(Debug)]
-    pub struct UnsafeCell<T>(::loom::cell::UnsafeCell<T>);
+    pub struct UnsafeCell<T: ?Sized>(::loom::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
         /// Wraps a value.
@@ -43,7 +43,9 @@ pub mod cell {
         pub fn into_inner(self) -> T {
             self.0.into_inner()
         }
+    }
 
+    impl<T: ?Sized> UnsafeCell<T> {
         /// Calls `f` with a pointer for shared access.
         #[track_caller]
         pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
@@ -102,6 +104,39 @@ impl<T> Mutex<T> {
 impl<T: Default> Default for Mutex<T> {
     fn default() -> Self {
         Self::new(T::default())
+    }
+}
+
+/// loom's read-write lock, without poisoning.
+#[derive(Debug)]
+pub struct RwLock<T>(::loom::sync::RwLock<T>);
+
+/// Shared access to the data of a [`RwLock`] while it is held.
+pub type RwLockReadGuard<'a, T> = ::loom::sync::RwLockReadGuard<'a, T>;
+
+/// Exclusive access to the data of a [`RwLock`] while it is held.
+pub type RwLockWriteGuard<'a, T> = ::loom::sync::RwLockWriteGuard<'a, T>;
+
+impl<T> RwLock<T> {
+    /// Wraps a value.
+    pub fn new(value: T) -> Self {
+        Self(::loom::sync::RwLock::new(value))
+    }
+
+    /// Locks for reading, blocking the modelled thread while another writes.
+    #[track_caller]
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0
+            .read()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// Locks for writing, blocking the modelled thread while another reads or writes.
+    #[track_caller]
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0
+            .write()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
     }
 }
 

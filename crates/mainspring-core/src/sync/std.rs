@@ -106,6 +106,42 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
+/// A read-write lock that does not poison.
+#[derive(Debug, Default)]
+pub struct RwLock<T: ?Sized>(::std::sync::RwLock<T>);
+
+/// Shared access to the data of a [`RwLock`] while it is held.
+pub type RwLockReadGuard<'a, T> = ::std::sync::RwLockReadGuard<'a, T>;
+
+/// Exclusive access to the data of a [`RwLock`] while it is held.
+pub type RwLockWriteGuard<'a, T> = ::std::sync::RwLockWriteGuard<'a, T>;
+
+impl<T> RwLock<T> {
+    /// Wraps a value.
+    #[inline]
+    pub const fn new(value: T) -> Self {
+        Self(::std::sync::RwLock::new(value))
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Locks for reading, blocking the thread while somebody writes.
+    #[inline]
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0
+            .read()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+
+    /// Locks for writing, blocking the thread while anybody reads or writes.
+    #[inline]
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0
+            .write()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+}
+
 /// A condition variable for [`Mutex`].
 #[derive(Debug, Default)]
 pub struct Condvar(::std::sync::Condvar);

@@ -67,17 +67,16 @@
 //! as well as pops. Epochs: all memory waits for a thread that sleeps, here one block. Keeping
 //! blocks for the life of the channel, so that pops need no gate: a burst would stay.
 
+use super::panics::Steps;
 use super::ring::{Pop, Push, Reserve};
 use super::shape::{Position, Shape, Wide, Widths};
 use super::words::{Claimed, Freed, Head, Redeem, Refusal, Room, Tail, Told, Turn, Vacancy, Words};
-use mainspring_core::payload::{Payload, contain, discard};
 use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{
     AtomicPtr, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::fmt;
-use std::panic::resume_unwind;
 use std::ptr::{NonNull, null_mut};
 
 mod block;
@@ -413,22 +412,12 @@ impl<T, W: Widths> Drop for Blocks<T, W> {
     fn drop(&mut self) {
         // CLAIM: [blocks.dropped] each value leaves its slot before its destructor runs, and one
         // that panics does not keep the others.
-        let mut first: Option<Payload> = None;
+        let mut steps = Steps::default();
         while let Pop::Got(value, _) = self.pop() {
-            let panicked = contain(|| drop(value));
-            match (panicked, &first) {
-                (Some(payload), None) => first = Some(payload),
-                (Some(payload), Some(_)) => discard(payload),
-                (None, _) => {}
-            }
+            steps.run(|| drop(value));
         }
         self.free_all();
-        match first {
-            Some(payload) if !std::thread::panicking() => resume_unwind(payload),
-            // A second unwind would abort.
-            Some(payload) => discard(payload),
-            None => {}
-        }
+        steps.finish();
     }
 }
 

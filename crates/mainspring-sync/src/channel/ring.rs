@@ -19,7 +19,7 @@
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
 //! | `slots.written` | [`Ring::push`], [`Ring::redeem`] | [`Ring::pop`] | the message |
-//! | `slots.free` | [`Ring::pop`] | [`Ring::push`], [`Ring::reserve`] | that the message before was read out |
+//! | `slots.free` | [`Ring::pop`] | [`Ring::push`], [`Ring::reserve`] | that it was read out |
 //!
 //! # Rejected
 //!
@@ -28,9 +28,9 @@
 //! slot to a cache line: slower where one thread does both, and 64 times the memory for a ring of
 //! bytes.
 
+use super::panics::Steps;
 use super::shape::{Position, Shape, Wide, Widths};
-use super::words::{Claimed, Freed, Redeem, Refusal, Room, Taken, Told, Turn, Vacancy, Words};
-use mainspring_core::payload::{Payload, contain, discard};
+use super::words::{Freed, Redeem, Refusal, Room, Tail, Told, Turn, Vacancy, Words};
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Release},
@@ -38,7 +38,6 @@ use mainspring_core::sync::atomic::{
 use mainspring_core::sync::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::panic::resume_unwind;
 
 /// What became of a value that was to be pushed.
 #[must_use = "the value comes back, or a receiver is to be told"]
@@ -95,6 +94,54 @@ fn written(position: Position) -> u64 {
     position.0 << 1 | 1
 }
 
+impl<T> Slot<T> {
+    /// Whether the slot is free for the message of that position.
+    #[inline(always)]
+    fn is_free_for(&self, position: Position) -> bool {
+        // ORDERING: [slots.free] Acquire, pairs with the store in `read_out`: the message before
+        // was read before ours is written. Relaxed would let the two race.
+        self.stamp.load(Acquire) == free(position)
+    }
+
+    /// Whether the message of that position is there.
+    #[inline(always)]
+    fn holds(&self, position: Position) -> bool {
+        // ORDERING: [slots.written] Acquire, pairs with the store in `write`: the message is
+        // there. Relaxed would read it before it is.
+        self.stamp.load(Acquire) == written(position)
+    }
+
+    /// Writes the message of a position that the caller has claimed.
+    #[inline(always)]
+    fn write(&self, position: Position, value: T) {
+        self.value.with_mut(|cell| {
+            // SAFETY: [slots.owner] the position was claimed by us alone, and its slot is free:
+            // whoever read the message before is done, which the stamp or the word carried here.
+            let cell = unsafe { &mut *cell };
+            cell.write(value);
+        });
+        // ORDERING: [slots.written] Release, pairs with the load in `holds`. Relaxed would let a
+        // receiver read a message that is not there yet.
+        self.stamp.store(written(position), Release);
+    }
+
+    /// Reads the message of a position that the caller has taken, and frees the slot for `next`.
+    #[inline(always)]
+    fn read_out(&self, next: Position) -> T {
+        let value = self.value.with_mut(|cell| {
+            // SAFETY: [slots.owner] the position was taken by us alone.
+            let cell = unsafe { &*cell };
+            // SAFETY: [slots.live] the stamp said written, and says free before anybody else
+            // looks at this slot: the value is read once.
+            unsafe { cell.assume_init_read() }
+        });
+        // ORDERING: [slots.free] Release, pairs with the load in `is_free_for`. Relaxed would let
+        // the next message be written while we read this one.
+        self.stamp.store(free(next), Release);
+        value
+    }
+}
+
 /// The ring.
 pub(crate) struct Ring<T, W: Widths = Wide> {
     words: Words<W>,
@@ -135,12 +182,15 @@ impl<T, W: Widths> Ring<T, W> {
         &self.slots[self.words.shape().index(position)]
     }
 
-    /// Whether the slot of that position is free for its message.
+    /// Whether there is a free slot for one more message or permit, behind the permits.
     #[inline(always)]
-    fn is_free(&self, position: Position) -> bool {
-        // ORDERING: [slots.free] Acquire, pairs with the store in `read_out`: the message before
-        // was read before ours is written. Relaxed would let the two race.
-        self.slot(position).stamp.load(Acquire) == free(position)
+    fn has_free_slot(&self, tail: Tail<W>, first: &Slot<T>) -> bool {
+        if tail.held() == 0 {
+            return first.is_free_for(tail.position());
+        }
+        // CLAIM: [slots.window] the window grows by this slot, or moves on to it.
+        let last = self.words.shape().add(tail.position(), tail.held());
+        self.slot(last).is_free_for(last)
     }
 
     /// Adds a message at the end.
@@ -153,9 +203,8 @@ impl<T, W: Widths> Ring<T, W> {
                 Some(Refusal::Closed) => return Push::Closed(value),
                 Some(Refusal::Queue) => return Push::Queue(value),
             }
-            // CLAIM: [slots.window] the window moves on by one, so its new last slot must be free.
-            let last = self.words.shape().add(tail.position(), tail.held());
-            if !self.is_free(last) {
+            let slot = self.slot(tail.position());
+            if !self.has_free_slot(tail, slot) {
                 match self.words.room(tail) {
                     Room::Full => return Push::Full(value),
                     Room::Free => return Push::Busy(value),
@@ -164,7 +213,10 @@ impl<T, W: Widths> Ring<T, W> {
                 continue;
             }
             match self.words.claim(tail) {
-                Ok(claimed) => return Push::Done(self.write(claimed, value)),
+                Ok(claimed) => {
+                    slot.write(claimed.position, value);
+                    return Push::Done(claimed.told);
+                }
                 Err(now) => tail = now,
             }
         }
@@ -182,9 +234,7 @@ impl<T, W: Widths> Ring<T, W> {
             if Words::holds_all(tail) {
                 return Reserve::Full;
             }
-            // CLAIM: [slots.window] the window grows by one slot.
-            let last = self.words.shape().add(tail.position(), tail.held());
-            if !self.is_free(last) {
+            if !self.has_free_slot(tail, self.slot(tail.position())) {
                 match self.words.room(tail) {
                     Room::Full => return Reserve::Full,
                     Room::Free => return Reserve::Busy,
@@ -199,6 +249,34 @@ impl<T, W: Widths> Ring<T, W> {
         }
     }
 
+    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the
+    /// senders' lock, with newcomers shut out.
+    pub(crate) fn overdraw(&self) -> Reserve {
+        let mut tail = self.words.tail();
+        loop {
+            if tail.is_closed() {
+                return Reserve::Closed;
+            }
+            if Words::holds_all(tail) {
+                return Reserve::Full;
+            }
+            match self.words.hold(tail) {
+                Ok(()) => return Reserve::Held,
+                Err(now) => tail = now,
+            }
+        }
+    }
+
+    /// Whether the slots that permits stand for are free, though one was
+    /// [overdrawn](Self::overdraw).
+    pub(crate) fn is_covered(&self) -> bool {
+        let tail = self.words.tail();
+        // CLAIM: [slots.window] all but the last were free before, and nobody else adds to them.
+        let last = tail.held().saturating_sub(1);
+        let last = self.words.shape().add(tail.position(), last);
+        self.slot(last).is_free_for(last)
+    }
+
     /// Adds a message in exchange for a held permit, which is used up.
     ///
     /// # Errors
@@ -206,7 +284,11 @@ impl<T, W: Widths> Ring<T, W> {
     /// The value, if no receiver is left.
     pub(crate) fn redeem(&self, value: T) -> Result<Told, T> {
         match self.words.redeem() {
-            Redeem::Claimed(claimed) => Ok(self.write(claimed, value)),
+            Redeem::Claimed(claimed) => {
+                let slot = self.slot(claimed.position);
+                slot.write(claimed.position, value);
+                Ok(claimed.told)
+            }
             Redeem::Gone => Err(value),
         }
     }
@@ -216,33 +298,18 @@ impl<T, W: Widths> Ring<T, W> {
         self.words.release()
     }
 
-    #[inline(always)]
-    fn write(&self, claimed: Claimed, value: T) -> Told {
-        let position = claimed.position;
-        let slot = self.slot(position);
-        slot.value.with_mut(|cell| {
-            // SAFETY: [slots.owner] the position was claimed by us alone, and its slot is free:
-            // whoever read the message before is done, which `is_free` or the word carried here.
-            let cell = unsafe { &mut *cell };
-            cell.write(value);
-        });
-        // ORDERING: [slots.written] Release, pairs with the load in `pop`. Relaxed would let it
-        // read a message that is not there yet.
-        slot.stamp.store(written(position), Release);
-        claimed.told
-    }
-
     /// Takes the oldest message.
     #[inline]
     pub(crate) fn pop(&self) -> Pop<T> {
         let mut head = self.words.head();
         loop {
-            let position = head.position();
-            // ORDERING: [slots.written] Acquire, pairs with the store in `write`: the message is
-            // there. Relaxed would read it before it is.
-            if self.slot(position).stamp.load(Acquire) == written(position) {
+            let slot = self.slot(head.position());
+            if slot.holds(head.position()) {
                 match self.words.take(head) {
-                    Ok(taken) => return Pop::Got(self.read_out(taken), taken.senders_wait),
+                    Ok(taken) => {
+                        let next = self.words.shape().lapped(taken.position);
+                        return Pop::Got(slot.read_out(next), taken.senders_wait);
+                    }
                     Err(now) => head = now,
                 }
                 continue;
@@ -255,45 +322,17 @@ impl<T, W: Widths> Ring<T, W> {
             }
         }
     }
-
-    #[inline(always)]
-    fn read_out(&self, taken: Taken) -> T {
-        let position = taken.position;
-        let slot = self.slot(position);
-        let value = slot.value.with_mut(|cell| {
-            // SAFETY: [slots.owner] the position was taken by us alone.
-            let cell = unsafe { &*cell };
-            // SAFETY: [slots.live] the stamp said written, and says free before anybody else
-            // looks at this slot: the value is read once.
-            unsafe { cell.assume_init_read() }
-        });
-        let next = self.words.shape().lapped(position);
-        // ORDERING: [slots.free] Release, pairs with the load in `is_free`. Relaxed would let the
-        // next message be written while we read this one.
-        slot.stamp.store(free(next), Release);
-        value
-    }
 }
 
 impl<T, W: Widths> Drop for Ring<T, W> {
     fn drop(&mut self) {
         // CLAIM: [slots.dropped] each value leaves the ring before its destructor runs, and one
         // that panics does not keep the others.
-        let mut first: Option<Payload> = None;
+        let mut steps = Steps::default();
         while let Pop::Got(value, _) = self.pop() {
-            let panicked = contain(|| drop(value));
-            match (panicked, &first) {
-                (Some(payload), None) => first = Some(payload),
-                (Some(payload), Some(_)) => discard(payload),
-                (None, _) => {}
-            }
+            steps.run(|| drop(value));
         }
-        match first {
-            Some(payload) if !std::thread::panicking() => resume_unwind(payload),
-            // A second unwind would abort.
-            Some(payload) => discard(payload),
-            None => {}
-        }
+        steps.finish();
     }
 }
 

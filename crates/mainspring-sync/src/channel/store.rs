@@ -29,6 +29,10 @@ impl<T> Store<T> {
     }
 
     /// A storage for any number of messages.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "no channel without a bound is made yet")
+    )]
     pub(crate) fn unbounded() -> Self {
         Self::Blocks(Box::new(Blocks::new(None)))
     }
@@ -53,6 +57,20 @@ impl<T> Store<T> {
         match self {
             Self::Ring(ring) => ring.reserve(turn),
             Self::Blocks(blocks) => blocks.reserve(turn),
+        }
+    }
+
+    pub(crate) fn overdraw(&self) -> Reserve {
+        match self {
+            Self::Ring(ring) => ring.overdraw(),
+            Self::Blocks(blocks) => blocks.overdraw(),
+        }
+    }
+
+    pub(crate) fn is_covered(&self) -> bool {
+        match self {
+            Self::Ring(ring) => ring.is_covered(),
+            Self::Blocks(blocks) => blocks.is_covered(),
         }
     }
 

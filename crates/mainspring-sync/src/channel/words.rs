@@ -15,7 +15,8 @@
 //!
 //! # Invariants
 //!
-//! - **words.capacity** — messages and held permits together never exceed the capacity.
+//! - **words.capacity** — messages and held permits together never exceed the capacity, except by
+//!   one while a sender that has shut out all others replaces the oldest message.
 //! - **words.claim** — a position is claimed by one push and taken by one pop.
 //! - **words.closed** — once CLOSED is in `tail` no push and no permit begins; permits that are out
 //!   may still be redeemed until GONE is there too. Neither flag is ever cleared.
@@ -30,8 +31,8 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `words.window` | [`Words::hold`], [`Words::claim`] | [`Words::claim`], [`Words::redeem`] | that the slots that permits stand for were read out |
-//! | `words.ended` | [`Words::close`], [`Words::release`] | [`Words::vacancy`] | what came before the end |
+//! | `words.window` | hold, claim | claim, redeem | that permits' slots were read out |
+//! | `words.ended` | close, release, redeem | vacancy | what came before the end |
 //!
 //! # Rejected
 //!
@@ -256,12 +257,24 @@ impl<W: Widths> Words<W> {
     /// permits that `seen` says are out.
     #[inline(always)]
     pub(crate) fn claim(&self, seen: Tail<W>) -> Result<Claimed, Tail<W>> {
+        debug_assert!(!seen.is_closed(), "words.closed: a claim after the end");
         let position = seen.position();
-        self.replace_tail(seen, seen.at(self.shape.next(position)))?;
-        Ok(Claimed {
-            position,
-            told: seen.told(seen.held()),
-        })
+        let bits = seen.at(self.shape.next(position));
+        // ORDERING: [words.window] AcqRel. Beside permits a claim gets a slot that whoever counted
+        // one of them found read out, perhaps another thread, and leaves them one that it found so
+        // itself. One step weaker, the write would race with the reading of the message before.
+        let swapped = self
+            .tail
+            .0
+            .compare_exchange_weak(seen.bits, bits, AcqRel, Relaxed);
+        // CLAIM: [words.claim] one of those that saw this word.
+        match swapped {
+            Ok(_) => Ok(Claimed {
+                position,
+                told: seen.told(seen.held()),
+            }),
+            Err(now) => Err(Tail::of(now)),
+        }
     }
 
     /// Counts one more permit. The caller has found room for it, behind all that are out.
@@ -271,7 +284,13 @@ impl<W: Widths> Words<W> {
             seen.held() < Tail::<W>::HELD_MAX,
             "words.capacity: too many permits"
         );
-        self.replace_tail(seen, seen.bits + HELD_ONE)
+        // ORDERING: [words.window] Release, pairs with `claim` and `redeem`: whoever gets the slot
+        // that we found read out need not look. Relaxed would let its write race with that reading.
+        let swapped =
+            self.tail
+                .0
+                .compare_exchange_weak(seen.bits, seen.bits + HELD_ONE, Release, Relaxed);
+        swapped.map(|_| ()).map_err(Tail::of)
     }
 
     /// Whether so many permits are out that no more can be counted.
@@ -296,16 +315,25 @@ impl<W: Widths> Words<W> {
     pub(crate) fn redeem_at(&self, seen: Tail<W>) -> Result<Redeem, Tail<W>> {
         debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
         let position = seen.position();
-        if seen.bits & GONE != 0 {
-            self.replace_tail(seen, seen.bits - HELD_ONE)?;
-            return Ok(Redeem::Gone);
+        let is_gone = seen.bits & GONE != 0;
+        let to = |position| seen.at(self.shape.next(position));
+        let bits = if is_gone { seen.bits } else { to(position) };
+        // ORDERING: [words.window] Acquire, pairs with `hold` and `claim`: the slot was read out,
+        // as one of those who counted permits has seen.
+        // ORDERING: [words.ended] Release, pairs with the load in `vacancy`: of the last permit.
+        // One step weaker, the write would race, or the end would come without a past.
+        let swapped =
+            self.tail
+                .0
+                .compare_exchange_weak(seen.bits, bits - HELD_ONE, AcqRel, Relaxed);
+        match swapped {
+            Ok(_) if is_gone => Ok(Redeem::Gone),
+            Ok(_) => Ok(Redeem::Claimed(Claimed {
+                position,
+                told: seen.told(seen.held() - 1),
+            })),
+            Err(now) => Err(Tail::of(now)),
         }
-        let bits = seen.at(self.shape.next(position)) - HELD_ONE;
-        self.replace_tail(seen, bits)?;
-        Ok(Redeem::Claimed(Claimed {
-            position,
-            told: seen.told(seen.held() - 1),
-        }))
     }
 
     /// Gives a held permit back.
@@ -321,18 +349,6 @@ impl<W: Widths> Words<W> {
                 _ => Told::Nobody,
             },
         }
-    }
-
-    #[inline(always)]
-    fn replace_tail(&self, seen: Tail<W>, bits: u64) -> Result<(), Tail<W>> {
-        // ORDERING: [words.window] AcqRel. A held permit stands for a slot that whoever counted it
-        // found read out; the claim that gets the slot may be another thread's, and acquires that
-        // from here. One step weaker, its write would race with the reading of the message before.
-        let swapped = self
-            .tail
-            .0
-            .compare_exchange_weak(seen.bits, bits, AcqRel, Relaxed);
-        swapped.map(|_| ()).map_err(Tail::of)
     }
 
     /// Takes the oldest message. The caller has found it written.
@@ -361,6 +377,7 @@ impl<W: Widths> Words<W> {
         // they came after is visible. Relaxed would end the channel before the last permit's past.
         let tail = Tail::<W>::of(self.tail.0.load(Acquire));
         if tail.position() == seen.position() {
+            // CLAIM: [words.end] nothing can be claimed any more, so the head is at the end too.
             return if tail.is_closed() && tail.held() == 0 {
                 Vacancy::Closed
             } else {
@@ -446,6 +463,19 @@ impl<W: Widths> Words<W> {
     /// Whether no message and no permit more fits.
     pub(crate) fn has_no_room(&self) -> bool {
         self.is_full(self.tail(), self.head())
+    }
+
+    /// Whether messages and permits are more than the capacity, as [`hold`](Self::hold) beyond it
+    /// makes them for a moment.
+    pub(crate) fn is_overdrawn(&self) -> bool {
+        let tail = self.tail();
+        let messages = self.shape.distance(self.head().position(), tail.position());
+        messages.max(0) as u64 + tail.held() > self.capacity
+    }
+
+    /// Whether a receiver would be told Closed.
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.vacancy(self.head()), Vacancy::Closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -1,1 +1,11 @@
-//! The crate as its users see it.
+//! The crate as its users see it: a correct primitive passes, and broken ones are told apart.
+
+mod broken;
+mod broken_channel;
+mod reference;
+mod sloppy;
+
+use mainspring_testkit::CountingAlloc;
+
+#[global_allocator]
+static ALLOC: CountingAlloc = CountingAlloc;

@@ -2,9 +2,11 @@
 //!
 //! # Invariants
 //!
-//! - **completion.freed-once** — the lean form is freed by whoever the handshake says arrived
-//!   second; the form with cancel, whose producer's waker is touched after the terminal move, by
-//!   the last of its two holders.
+//! - **completion.freed-once** — the allocation is freed by whoever the handshake says arrived
+//!   second, unless a consumer of the form with cancel gave up: it touches the producer's waker
+//!   after its terminal move, and the last of the two holders frees.
+//! - **completion.registered** — a producer that never registered has no waker to take back;
+//!   whether it did is written and read by the producer alone.
 //!
 //! # Edges
 //!
@@ -13,7 +15,11 @@
 //! | `completion.holders` | `leave` | the last `leave` | every use of the shared allocation |
 
 use crate::AtomicWaker;
-use crate::sync::atomic::{AtomicUsize, Ordering::Release, acquire_last};
+use crate::sync::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Relaxed, Release},
+    acquire_last,
+};
 use crate::sync::cell::UnsafeCell;
 use std::task::Waker;
 
@@ -26,7 +32,7 @@ impl Kind for WithCancel {}
 
 /// What the two forms of a pair differ in.
 pub trait Sealed {
-    /// Takes the producer's waker out.
+    /// Consumer: takes the producer's waker out.
     ///
     /// # Safety
     ///
@@ -34,16 +40,32 @@ pub trait Sealed {
     /// which may dangle.
     unsafe fn take_producer(this: *const Self) -> Option<Waker>;
 
+    /// Producer: takes its own waker out, if it ever registered one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`take_producer`](Self::take_producer).
+    unsafe fn take_own(this: *const Self) -> Option<Waker>;
+
     /// One side leaves.
     ///
     /// # Safety
     ///
-    /// The caller's side leaves for the first time, with what the handshake told it. A form
-    /// that does not count its holders does not look at `this`, which may dangle.
-    unsafe fn leave(this: *const Self, place: Place) -> OnLeave;
+    /// The caller's side leaves for the first time, with what the handshake told it. `this` is
+    /// looked at only by a form that counts its holders, after a cancellation; it may dangle else.
+    unsafe fn leave(this: *const Self, end: End, place: Place) -> OnLeave;
 }
 
-/// What the handshake told a side that leaves.
+/// How the handshake ended.
+#[derive(Clone, Copy)]
+pub enum End {
+    /// READY: by the producer, which touches nothing afterwards.
+    Completed,
+    /// CANCELLED: by the consumer.
+    Cancelled,
+}
+
+/// Which side made the terminal move, seen from the one that leaves: the other, if it is second.
 #[derive(Clone, Copy)]
 pub enum Place {
     First,
@@ -75,12 +97,16 @@ impl Plain {
 pub struct WithCancel {
     holders: AtomicUsize,
     producer: AtomicWaker,
+    /// Whether the producer ever registered: its own note, which it alone writes and reads.
+    has_registered: AtomicBool,
     /// No memory and no code: see `Handshake`'s field of this name.
     body: UnsafeCell<()>,
 }
 
 impl WithCancel {
     pub(super) fn register_producer(&self, waker: &Waker) {
+        // CLAIM: [completion.registered] before the waker is there, also if its clone panics.
+        self.has_registered.store(true, Relaxed);
         self.producer.register(waker);
     }
 
@@ -88,6 +114,7 @@ impl WithCancel {
         Self {
             holders: AtomicUsize::new(2),
             producer: AtomicWaker::new(),
+            has_registered: AtomicBool::new(false),
             body: UnsafeCell::new(()),
         }
     }
@@ -103,11 +130,13 @@ impl Sealed for Plain {
     }
 
     #[inline]
-    unsafe fn leave(_this: *const Self, place: Place) -> OnLeave {
-        match place {
-            Place::First => OnLeave::Keep,
-            Place::Second => OnLeave::Free,
-        }
+    unsafe fn take_own(_this: *const Self) -> Option<Waker> {
+        None
+    }
+
+    #[inline]
+    unsafe fn leave(_this: *const Self, _end: End, place: Place) -> OnLeave {
+        by_place(place)
     }
 }
 
@@ -118,7 +147,23 @@ impl Sealed for WithCancel {
         kind.producer.take()
     }
 
-    unsafe fn leave(this: *const Self, _place: Place) -> OnLeave {
+    #[inline]
+    unsafe fn take_own(this: *const Self) -> Option<Waker> {
+        // SAFETY: [completion.freed-once] the caller has not left, so the allocation is held.
+        let kind = unsafe { &*this };
+        // CLAIM: [completion.registered]
+        if kind.has_registered.load(Relaxed) {
+            kind.producer.take()
+        } else {
+            None
+        }
+    }
+
+    #[inline]
+    unsafe fn leave(this: *const Self, end: End, place: Place) -> OnLeave {
+        if let End::Completed = end {
+            return by_place(place);
+        }
         // SAFETY: [completion.freed-once] the caller has not left, so the allocation is held.
         let kind = unsafe { &*this };
         kind.body.with(|_| ());
@@ -131,5 +176,13 @@ impl Sealed for WithCancel {
         acquire_last(&kind.holders);
         kind.body.with_mut(|_| ());
         OnLeave::Free
+    }
+}
+
+#[inline]
+fn by_place(place: Place) -> OnLeave {
+    match place {
+        Place::First => OnLeave::Keep,
+        Place::Second => OnLeave::Free,
     }
 }

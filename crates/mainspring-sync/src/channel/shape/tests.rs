@@ -14,7 +14,11 @@ proptest! {
     // WITNESS: shape.wrap
     /// S12, B157: index arithmetic across the wrap, for every number of slots.
     #[test]
-    fn steps_and_distances_agree_across_the_wrap(slots in 1_usize..=16, walked in 0_u64..200, steps in 0_u64..16) {
+    fn steps_and_distances_agree_across_the_wrap(
+        slots in 1_usize..=16,
+        walked in 0_u64..200,
+        steps in 0_u64..16,
+    ) {
         let shape = Shape::<Tiny>::new(slots);
         let mut from = shape.first(0);
         for _ in 0..walked {

@@ -150,17 +150,7 @@ fn apply(words: &Words<Tiny>, paper: &mut Paper, capacity: usize, step: Step) {
             }
             None => assert_eq!(paper.messages, 0, "{words:?}"),
         },
-        Step::Close => {
-            let closing = words.close();
-            assert_eq!(closing == Closing::First, !paper.closed);
-            paper.closed = true;
-        }
-        Step::Leave => {
-            let closing = words.leave();
-            assert_eq!(closing == Closing::First, !paper.closed);
-            paper.closed = true;
-            paper.gone = true;
-        }
+        Step::Close | Step::Leave => shut(words, paper, matches!(step, Step::Leave)),
         Step::ReceiverParks => {
             let ended = paper.closed && paper.held == 0;
             let waits = words.receiver_parks() == OnPark::Wait;
@@ -180,6 +170,17 @@ fn apply(words: &Words<Tiny>, paper: &mut Paper, capacity: usize, step: Step) {
             }
         }
     }
+}
+
+fn shut(words: &Words<Tiny>, paper: &mut Paper, is_gone: bool) {
+    let closing = if is_gone {
+        words.leave()
+    } else {
+        words.close()
+    };
+    assert_eq!(closing == Closing::First, !paper.closed);
+    paper.closed = true;
+    paper.gone |= is_gone;
 }
 
 proptest! {

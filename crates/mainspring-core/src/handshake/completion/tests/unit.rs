@@ -96,6 +96,7 @@ fn completion_dropped_releases_its_waker_while_the_completer_lives() {
     drop(completer);
 }
 
+// WITNESS: completion.registered
 #[test]
 fn completer_gone_releases_its_waker_while_the_completion_lives() {
     let (mut completer, completion) = completion_with_cancel();

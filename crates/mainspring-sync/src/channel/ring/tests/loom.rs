@@ -213,11 +213,11 @@ fn end_comes_after_the_permit_whether_used_or_given_back() {
             let ring = ring(1);
             assert_eq!(ring.reserve(Turn::Newcomer), Reserve::Held);
             assert_eq!(ring.words().close(), Closing::First);
-            let past = Arc::new(loom::cell::UnsafeCell::new(0));
+            let past = self::ring(1);
             let holder = {
                 let (ring, past) = (Arc::clone(&ring), Arc::clone(&past));
                 thread::spawn(move || {
-                    past.with_mut(|_| ());
+                    push(&past, 7);
                     if is_used {
                         assert!(ring.redeem(Arc::new(1)).is_ok());
                     } else {
@@ -233,12 +233,51 @@ fn end_comes_after_the_permit_whether_used_or_given_back() {
                     Pop::Empty | Pop::Busy => thread::yield_now(),
                 }
             }
-            // A race, if the end does not bring what came before it.
-            past.with(|_| ());
+            let before = past.pop();
+            assert!(
+                matches!(before, Pop::Got(..)),
+                "words.ended: the end has no past"
+            );
             assert_eq!(received, u32::from(is_used));
             holder.join().unwrap();
         });
     }
+}
+
+// WITNESS: words.ended
+/// What the last permit's holder did is there for a receiver that only sees the end.
+#[test]
+fn end_after_a_used_permit_has_a_past_also_for_who_got_no_message() {
+    three_threads(|| {
+        let (ring, past) = (ring(1), ring(1));
+        assert_eq!(ring.reserve(Turn::Newcomer), Reserve::Held);
+        assert_eq!(ring.words().close(), Closing::First);
+        let holder = {
+            let (ring, past) = (Arc::clone(&ring), Arc::clone(&past));
+            thread::spawn(move || {
+                push(&past, 7);
+                assert!(ring.redeem(Arc::new(1)).is_ok());
+            })
+        };
+        let receiver = {
+            let ring = Arc::clone(&ring);
+            thread::spawn(move || drop(ring.pop()))
+        };
+        loop {
+            match ring.pop() {
+                Pop::Got(..) => {}
+                Pop::Closed => break,
+                Pop::Empty | Pop::Busy => thread::yield_now(),
+            }
+        }
+        let before = past.pop();
+        assert!(
+            matches!(before, Pop::Got(..)),
+            "words.ended: the end has no past"
+        );
+        holder.join().unwrap();
+        receiver.join().unwrap();
+    });
 }
 
 // CORRECTION: 31

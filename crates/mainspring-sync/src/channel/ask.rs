@@ -1,0 +1,154 @@
+//! A sender's request for room: what is inside every future that sends or reserves.
+//!
+//! # Invariants
+//!
+//! - **ask.pinned** — the waiter inside is pinned with the request and never moved.
+//! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
+
+use super::Closed;
+use super::reach::{Copied, Reach, ToSenders};
+use super::ring::Reserve;
+use super::shared::Grant;
+use mainspring_core::sync::thread;
+use mainspring_core::wait::{self, WaitKind};
+use mainspring_core::wait_list::Waiter;
+use mainspring_core::{budget, poll};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Asks for one permit after another.
+pub(crate) struct Ask<R: Reach + Copied> {
+    reach: R,
+    /// Made at the first poll that has to wait.
+    waiter: Option<Waiter<ToSenders<R>>>,
+    /// A permit was granted and is not used yet.
+    holds: bool,
+    /// It has a place in the queue, or was granted a permit there.
+    waits: bool,
+}
+
+impl<R: Reach + Copied> Ask<R> {
+    pub(crate) fn new(reach: R) -> Self {
+        Self {
+            reach,
+            waiter: None,
+            holds: false,
+            waits: false,
+        }
+    }
+
+    pub(crate) fn reach(&self) -> &R {
+        &self.reach
+    }
+
+    /// Whether nothing was asked for yet: who comes now is a newcomer.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        !self.waits && !self.holds
+    }
+
+    /// Asks for a permit, which is held from `Ok` until [`spend`](Self::spend) or the drop.
+    ///
+    /// With a spent budget it asks all the same, so as not to lose its turn, and yields with the
+    /// permit in hand.
+    pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        // SAFETY: [ask.pinned] nothing is moved out of it; the waiter is only reached pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        let unit = budget::poll_proceed(cx);
+        if !this.holds {
+            match this.ask(cx) {
+                Poll::Ready(Ok(())) => this.holds = true,
+                Poll::Ready(Err(closed)) => return Poll::Ready(Err(closed)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        match unit {
+            Poll::Ready(unit) => {
+                unit.spend();
+                Poll::Ready(Ok(()))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn ask(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        let shared = self.reach.shared();
+        if !self.waits {
+            match shared.reserve() {
+                Reserve::Held => return Poll::Ready(Ok(())),
+                Reserve::Closed => return Poll::Ready(Err(Closed)),
+                Reserve::Full | Reserve::Busy | Reserve::Queue => {}
+            }
+        }
+        let waiter = &mut self.waiter;
+        let waiter = waiter.get_or_insert_with(|| Waiter::new(ToSenders(self.reach.copied()), 0));
+        // SAFETY: [ask.pinned] part of `self`, which `poll` got pinned; dropped in place.
+        let waiter = unsafe { Pin::new_unchecked(waiter) };
+        let grant = waiter.poll_wait(cx, |queue, parked, why| {
+            shared.look_for_room(queue, parked, why)
+        });
+        self.waits = grant.is_pending();
+        match grant {
+            Poll::Ready(Grant::Held) => Poll::Ready(Ok(())),
+            Poll::Ready(Grant::Closed(told)) => {
+                shared.tell(told);
+                Poll::Ready(Err(Closed))
+            }
+            Poll::Ready(Grant::Busy) => {
+                look_again(cx);
+                Poll::Pending
+            }
+            Poll::Pending => {
+                wait::note(WaitKind::Send, shared.number());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The permit that was held is the caller's now.
+    pub(crate) fn spend(self: Pin<&mut Self>) {
+        // SAFETY: [ask.pinned] a flag is set, nothing is moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        debug_assert!(this.holds, "ask.holds: there is no permit");
+        this.holds = false;
+    }
+
+    /// Gives up what it has: a permit, or its place.
+    pub(crate) fn leave(self: Pin<&mut Self>) {
+        // SAFETY: [ask.pinned] the waiter is dropped where it is.
+        let this = unsafe { self.get_unchecked_mut() };
+        this.give_up();
+    }
+
+    #[inline(never)]
+    fn give_up(&mut self) {
+        self.waits = false;
+        // Assigning drops the waiter in place; an offer that it had goes to the next.
+        self.waiter = None;
+        let shared = self.reach.shared();
+        if std::mem::take(&mut self.holds) {
+            // CLAIM: [ask.holds]
+            shared.release();
+        }
+        shared.settle_spare();
+    }
+}
+
+impl<R: Reach + Copied> Drop for Ask<R> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.waiter.is_some() || self.holds {
+            self.give_up();
+        }
+    }
+}
+
+/// Asks to be polled again soon: a peer is in the middle of something, and who it is nobody knows.
+pub(crate) fn look_again(cx: &Context<'_>) {
+    poll::note_yield();
+    cx.waker().wake_by_ref();
+    if !poll::is_active() {
+        // On a thread of the user's nobody else would make room for the peer.
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,259 @@
+//! Receiving messages.
+//!
+//! # Invariants
+//!
+//! - **pull.pinned** — the waiter inside a [`Pull`] is pinned with it and never moved.
+//! - **pull.owes** — a notification that was used up on a message still being written is passed
+//!   on if its receiver is dropped before it looks again.
+
+use super::Closed;
+use super::ask::look_again;
+use super::reach::{Copied, Reach, ToReceivers};
+use super::ring::Pop;
+use super::shared::Shared;
+use mainspring_core::wait::{self, WaitKind};
+use mainspring_core::wait_list::{Waiter, Why};
+use mainspring_core::{CancelSafe, budget};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Waits for one message after another: what is inside every future that receives.
+pub(crate) struct Pull<R: Reach + Copied> {
+    reach: R,
+    /// Made at the first poll that has to wait.
+    waiter: Option<Waiter<ToReceivers<R>>>,
+    /// It is in the queue, or was told to look.
+    waits: bool,
+    /// It was told to look and found a message that is still being written.
+    owes: bool,
+}
+
+impl<R: Reach + Copied> Pull<R> {
+    pub(crate) fn new(reach: R) -> Self {
+        Self {
+            reach,
+            waiter: None,
+            waits: false,
+            owes: false,
+        }
+    }
+
+    pub(crate) fn reach(&self) -> &R {
+        &self.reach
+    }
+
+    /// Takes the oldest message, or waits for one.
+    #[inline]
+    pub(crate) fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<R::Item, Closed>> {
+        // SAFETY: [pull.pinned] nothing is moved out of it; the waiter is only reached pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        let Poll::Ready(unit) = budget::poll_proceed(cx) else {
+            // One that waits keeps its place; one that does not has none to lose, for receivers
+            // do not queue for messages that are there.
+            return Poll::Pending;
+        };
+        if !this.waits {
+            match this.reach.shared().pop() {
+                Pop::Got(value, _) => {
+                    this.owes = false;
+                    unit.spend();
+                    return Poll::Ready(Ok(value));
+                }
+                Pop::Closed => return Poll::Ready(Err(Closed)),
+                Pop::Empty | Pop::Busy => {}
+            }
+        }
+        let found = this.wait(cx);
+        if found.is_ready() {
+            unit.spend();
+        }
+        found
+    }
+
+    #[inline(never)]
+    fn leave(&mut self) {
+        // Assigning drops the waiter in place; an offer that it had goes to the next.
+        self.waiter = None;
+        if self.owes {
+            self.reach.shared().wake_receiver();
+        }
+    }
+
+    #[inline(never)]
+    fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Result<R::Item, Closed>> {
+        let shared = self.reach.shared();
+        let waiter = &mut self.waiter;
+        let waiter =
+            waiter.get_or_insert_with(|| Waiter::new(ToReceivers(self.reach.copied()), ()));
+        // SAFETY: [pull.pinned] part of `self`, which `poll` got pinned; dropped in place.
+        let waiter = unsafe { Pin::new_unchecked(waiter) };
+        let mut was_told = self.owes;
+        let found = waiter.poll_wait(cx, |_, (), why| {
+            was_told |= matches!(why, Why::Offered(_));
+            shared.look_for_message()
+        });
+        self.waits = found.is_pending();
+        // CLAIM: [pull.owes] whoever found nothing at all, or the message, owes nothing.
+        self.owes = was_told && matches!(found, Poll::Ready(Pop::Busy));
+        match found {
+            Poll::Ready(Pop::Got(value, senders_wait)) => {
+                if senders_wait {
+                    shared.settle();
+                }
+                Poll::Ready(Ok(value))
+            }
+            Poll::Ready(Pop::Closed) => Poll::Ready(Err(Closed)),
+            Poll::Ready(Pop::Busy) => {
+                look_again(cx);
+                Poll::Pending
+            }
+            Poll::Ready(Pop::Empty) | Poll::Pending => {
+                wait::note(WaitKind::Receive, shared.number());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<R: Reach + Copied> Drop for Pull<R> {
+    #[inline]
+    fn drop(&mut self) {
+        // One that never waited is the common case.
+        if self.waiter.is_some() {
+            self.leave();
+        }
+    }
+}
+
+/// The future of [`Receiver::recv`](super::Receiver::recv).
+///
+/// # Cancel safety
+///
+/// *Safe*: a message is taken only by the poll that returns it. A notification that came goes to
+/// the next receiver that waits.
+#[must_use = "futures do nothing unless polled"]
+pub struct Recv<'a, T> {
+    pull: Pull<&'a Shared<T>>,
+}
+
+impl<'a, T> Recv<'a, T> {
+    pub(crate) fn new(shared: &'a Shared<T>) -> Self {
+        Self {
+            pull: Pull::new(shared),
+        }
+    }
+}
+
+impl<T> Future for Recv<'_, T> {
+    type Output = Result<T, Closed>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: [pull.pinned] a projection of the only field; there is no `Drop`.
+        unsafe { self.map_unchecked_mut(|this| &mut this.pull) }.poll(cx)
+    }
+}
+
+impl<T> CancelSafe for Recv<'_, T> {}
+
+impl<T> fmt::Debug for Recv<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recv")
+            .field("channel", &self.pull.reach().number())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The future of [`Receiver::recv_many`](super::Receiver::recv_many).
+///
+/// # Cancel safety
+///
+/// *Safe*: messages are taken only by the poll that returns their number.
+#[must_use = "futures do nothing unless polled"]
+pub struct RecvMany<'a, T> {
+    pull: Pull<&'a Shared<T>>,
+    buffer: &'a mut Vec<T>,
+    most: usize,
+}
+
+impl<'a, T> RecvMany<'a, T> {
+    pub(crate) fn new(shared: &'a Shared<T>, buffer: &'a mut Vec<T>, most: usize) -> Self {
+        Self {
+            pull: Pull::new(shared),
+            buffer,
+            most,
+        }
+    }
+}
+
+impl<T> Future for RecvMany<'_, T> {
+    type Output = Result<usize, Closed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: [pull.pinned] `pull` is pinned with us, the rest is not.
+        let this = unsafe { self.get_unchecked_mut() };
+        if this.most == 0 {
+            return Poll::Ready(Ok(0));
+        }
+        // SAFETY: [pull.pinned] a projection; there is no `Drop` that would move it.
+        let pull = unsafe { Pin::new_unchecked(&mut this.pull) };
+        let first = match pull.poll(cx) {
+            Poll::Ready(first) => first,
+            Poll::Pending => return Poll::Pending,
+        };
+        Poll::Ready(first.map(|first| {
+            this.buffer.push(first);
+            let shared = this.pull.reach;
+            1 + take_more(shared, this.buffer, this.most - 1)
+        }))
+    }
+}
+
+/// Takes what is there, up to `most` messages.
+fn take_more<T>(shared: &Shared<T>, buffer: &mut Vec<T>, most: usize) -> usize {
+    let mut settle = Settle {
+        shared,
+        is_due: false,
+    };
+    let mut taken = 0;
+    while taken < most {
+        let Pop::Got(value, senders_wait) = shared.pop_unsettled() else {
+            break;
+        };
+        settle.is_due |= senders_wait;
+        buffer.push(value);
+        budget::consume();
+        taken += 1;
+    }
+    taken
+}
+
+/// Grants room to waiting senders when all is taken, on unwind too.
+struct Settle<'a, T> {
+    shared: &'a Shared<T>,
+    is_due: bool,
+}
+
+impl<T> Drop for Settle<'_, T> {
+    fn drop(&mut self) {
+        if self.is_due {
+            self.shared.settle();
+        }
+    }
+}
+
+impl<T> CancelSafe for RecvMany<'_, T> {}
+
+impl<T> fmt::Debug for RecvMany<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecvMany")
+            .field("channel", &self.pull.reach().number())
+            .field("most", &self.most)
+            .finish_non_exhaustive()
+    }
+}

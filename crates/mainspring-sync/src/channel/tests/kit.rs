@@ -1,0 +1,55 @@
+//! Futures polled by hand, each as a task of its own.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Counts its wakes.
+#[derive(Default)]
+pub(super) struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// One future and who polls it.
+pub(super) struct Hand<F: Future> {
+    pub(super) future: Pin<Box<F>>,
+    pub(super) bell: Arc<Bell>,
+}
+
+impl<F: Future> Hand<F> {
+    pub(super) fn new(future: F) -> Self {
+        Self {
+            future: Box::pin(future),
+            bell: Arc::default(),
+        }
+    }
+
+    /// Made and polled once, which leaves it waiting.
+    pub(super) fn waiting(future: F) -> Self {
+        let mut hand = Self::new(future);
+        assert!(hand.poll().is_pending(), "it was to wait");
+        hand
+    }
+
+    pub(super) fn poll(&mut self) -> Poll<F::Output> {
+        let waker = Waker::from(Arc::clone(&self.bell));
+        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    pub(super) fn ready(&mut self) -> F::Output {
+        match self.poll() {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("it was to be ready"),
+        }
+    }
+
+    /// How often it was woken since the last time it was asked.
+    pub(super) fn wakes(&self) -> usize {
+        self.bell.0.swap(0, SeqCst)
+    }
+}

@@ -1,0 +1,8 @@
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod props;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod reentry;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;

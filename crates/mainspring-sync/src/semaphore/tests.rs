@@ -1,0 +1,13 @@
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod futurelock;
+#[cfg(all(test, mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod props;
+pub(crate) mod support;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod traits;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod unit;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod waiting;

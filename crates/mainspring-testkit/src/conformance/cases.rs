@@ -1,0 +1,151 @@
+//! The tables of cases, and the macros that make tests of them.
+
+use super::{Channel, Check, Subject, Trail};
+use super::{channel, closing, drops, memory, order, panics, races, reentry, wakers};
+
+/// A case, ready to be run on one primitive.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its name.
+    pub name: &'static str,
+    pub(super) run: fn(&Trail) -> Check,
+}
+
+macro_rules! table {
+    ($($module:ident :: $name:ident ::<$subject:ident>),* $(,)?) => {
+        vec![$(Case { name: stringify!($name), run: $module::$name::<$subject> }),*]
+    };
+}
+
+/// Every case there is about waiting, in the order in which the suite runs them: one that fails
+/// early may explain those that fail after it.
+#[must_use]
+pub fn subject_cases<S: Subject>() -> Vec<Case> {
+    table![
+        drops::granted_is_let_go::<S>,
+        drops::stored_grant_is_found::<S>,
+        drops::dropped_unpolled::<S>,
+        drops::dropped_waiting::<S>,
+        drops::dropped_granted::<S>,
+        drops::dropped_granted_alone::<S>,
+        drops::dropped_repolled::<S>,
+        drops::dropped_in_a_wake::<S>,
+        drops::random_drops::<S>,
+        wakers::latest_waker_counts::<S>,
+        wakers::stale_wakers_are_dropped::<S>,
+        wakers::one_node_a_future::<S>,
+        wakers::woken_at_most_granted::<S>,
+        wakers::branches_of_one_task::<S>,
+        order::first_come_first_served::<S>,
+        order::newcomer_overtakes_nobody::<S>,
+        order::budget_keeps_the_order::<S>,
+        reentry::wake_calls_back::<S>,
+        reentry::clone_calls_back::<S>,
+        reentry::drop_calls_back::<S>,
+        panics::wake_panics::<S>,
+        panics::clone_panics::<S>,
+        panics::drop_panics::<S>,
+        closing::release_spares_newcomers::<S>,
+        closing::close_lets_all_go::<S>,
+        closing::close_is_for_good::<S>,
+        closing::dropped_closed::<S>,
+        races::grant_races_first_poll::<S>,
+        races::grant_races_repoll::<S>,
+        races::grant_races_drop::<S>,
+        races::close_races_poll::<S>,
+        races::threads_lose_nothing::<S>,
+        memory::burst_gives_memory_back::<S>,
+    ]
+}
+
+/// Every case there is about values.
+#[must_use]
+pub fn channel_cases<C: Channel>() -> Vec<Case> {
+    table![
+        channel::values_arrive_in_order::<C>,
+        channel::dropped_receive_loses_nothing::<C>,
+        channel::closed_delivers_what_was_sent::<C>,
+        channel::dropped_end_frees_values::<C>,
+        channel::value_drop_calls_back::<C>,
+        channel::value_drop_panics::<C>,
+        channel::threads_receive_exactly_once::<C>,
+    ]
+}
+
+/// Makes a module with one `#[test]` for each case about waiting.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use mainspring_testkit::conformance::{Shape, Subject, Waited};
+/// # pub struct MySemaphore;
+/// # impl Subject for MySemaphore {
+/// #     fn shape() -> Shape {
+/// #         Shape::counting()
+/// #     }
+/// #     fn new() -> Self {
+/// #         Self
+/// #     }
+/// #     fn wait(self: &Arc<Self>) -> mainspring_testkit::Boxed<Waited> {
+/// #         Box::pin(std::future::pending())
+/// #     }
+/// # }
+/// mainspring_testkit::conformance! {
+///     mod semaphore: crate::MySemaphore;
+/// }
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! conformance {
+    (mod $name:ident : $subject:ty;) => {
+        $crate::__case_tests! {
+            $name, $crate::conformance::Suite::of_subject::<$subject>();
+            granted_is_let_go, stored_grant_is_found, dropped_unpolled, dropped_waiting,
+            dropped_granted, dropped_granted_alone, dropped_repolled, dropped_in_a_wake,
+            random_drops, latest_waker_counts, stale_wakers_are_dropped, one_node_a_future,
+            woken_at_most_granted, branches_of_one_task,
+            first_come_first_served, newcomer_overtakes_nobody,
+            budget_keeps_the_order, wake_calls_back, clone_calls_back, drop_calls_back,
+            wake_panics, clone_panics, drop_panics, release_spares_newcomers,
+            close_lets_all_go, close_is_for_good, dropped_closed, grant_races_first_poll,
+            grant_races_repoll, grant_races_drop, close_races_poll, threads_lose_nothing,
+            burst_gives_memory_back,
+        }
+    };
+}
+
+/// Makes a module with one `#[test]` for each case about values, as [`conformance!`] does for those
+/// about waiting.
+#[macro_export]
+macro_rules! channel_conformance {
+    (mod $name:ident : $channel:ty;) => {
+        $crate::__case_tests! {
+            $name, $crate::conformance::Suite::of_channel::<$channel>();
+            values_arrive_in_order, dropped_receive_loses_nothing,
+            closed_delivers_what_was_sent, dropped_end_frees_values, value_drop_calls_back,
+            value_drop_panics, threads_receive_exactly_once,
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __case_tests {
+    ($name:ident, $suite:expr; $($case:ident),* $(,)?) => {
+        mod $name {
+            $(
+                #[test]
+                fn $case() {
+                    let report = $suite.only(stringify!($case)).run();
+                    println!("{report}");
+                    report.assert_clean();
+                }
+            )*
+
+            #[test]
+            fn no_case_is_missing() {
+                let names: Vec<_> = $suite.names().collect();
+                assert_eq!(names, [$(stringify!($case)),*]);
+            }
+        }
+    };
+}
