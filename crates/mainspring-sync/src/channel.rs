@@ -37,12 +37,15 @@
 //! # Complexity and allocation
 //!
 //! A channel is two allocations. Sending and receiving are O(1), one compare-exchange each,
-//! allocate nothing, and take a lock only to wait or to wake.
+//! allocate nothing, and take a lock only to wait or to wake. One of more than 4,096 messages takes
+//! its memory in blocks of 32 as they come in, keeps at most two that are empty, and takes a short
+//! lock where a block begins or ends; receiving from it is two compare-exchanges.
 //!
 //! A task of the family that sends or receives in a loop yields after so many messages (its
 //! [budget](mainspring_core::budget)); under a foreign executor it does not.
 
 mod ask;
+mod blocks;
 mod error;
 mod many;
 mod panics;
