@@ -29,10 +29,6 @@ impl<T> Store<T> {
     }
 
     /// A storage for any number of messages.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "no channel without a bound is made yet")
-    )]
     pub(crate) fn unbounded() -> Self {
         Self::Blocks(Box::new(Blocks::new(None)))
     }
