@@ -87,8 +87,9 @@ impl<'a, K: Kind> Section<'a, K> {
         Some(from)
     }
 
-    /// Lets a waiter go that is dropped, and does for the others what that asks for.
-    pub(super) fn dismiss(&mut self, node: Held<K>) {
+    /// Lets a waiter go that is dropped, and does for the others what that asks for. Returns what it
+    /// was.
+    pub(super) fn dismiss(&mut self, node: Held<K>) -> Left {
         let left = self.inner().unlink(node);
         let kind = &self.list.kind;
         match left {
@@ -98,6 +99,7 @@ impl<'a, K: Kind> Section<'a, K> {
             }
             Left::Idle | Left::Lapsed | Left::Released => {}
         }
+        left
     }
 
     /// Takes an offer back that was made before `began` and whose waiter was woken for it.

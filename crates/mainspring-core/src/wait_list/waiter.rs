@@ -112,11 +112,17 @@ impl<L: Holds> Waiter<L> {
         true
     }
 
+    /// Takes the waiter out of the list as its drop would. Returns whether a release had reached it,
+    /// which it then has not acted upon.
+    pub fn withdraw(self: Pin<&mut Self>) -> bool {
+        self.leave()
+    }
+
     /// Takes the waiter out of the list as its drop would, and gives its key back for good.
     ///
     /// For a key that holds something worth saving: the value of a send that is abandoned.
     pub fn abandon<R>(self: Pin<&mut Self>, f: impl FnOnce(&mut KeyOf<L>) -> R) -> R {
-        self.leave();
+        let _ = self.leave();
         // SAFETY: [wait-list.node] nothing is moved out of the waiter but what `f` takes out of
         // the key, which is not pinned.
         let this = unsafe { self.get_unchecked_mut() };
@@ -185,17 +191,25 @@ impl<L: Holds> Waiter<L> {
         self.watch.set(watch);
     }
 
-    fn leave(&self) {
+    /// Whether a release had reached it.
+    fn leave(&self) -> bool {
         drop(self.watch.take());
         let entry = self.node.value();
-        if entry.is_idle() || entry.was_released() {
-            return;
+        if entry.is_idle() {
+            return false;
+        }
+        // SAFETY: [wait-list.node] it is our own node; a released one is nobody else's, and for one
+        // that is not the lock is held below.
+        let node = unsafe { Held::new(NonNull::from(&self.node)) };
+        if entry.was_released() {
+            node.with(|state| state.place = Place::Idle);
+            node.note_idle();
+            return true;
         }
         let mut section = Section::new(self.holder.list());
-        // SAFETY: [wait-list.node] it is our own node, and the lock is held.
-        let node = unsafe { Held::new(NonNull::from(&self.node)) };
-        section.dismiss(node);
+        let left = section.dismiss(node);
         node.note_idle();
+        left == Left::Released
     }
 }
 
@@ -296,7 +310,7 @@ impl<K: Kind> Turn<'_, K> {
 
 impl<L: Holds> Drop for Waiter<L> {
     fn drop(&mut self) {
-        self.leave();
+        let _ = self.leave();
     }
 }
 

@@ -82,11 +82,13 @@ impl<R: Reach + Copied> Pull<R> {
 
     #[inline(never)]
     fn leave(&mut self) {
-        if self.waits && self.waiter.as_ref().is_some_and(Waiter::was_released) {
+        if let Some(waiter) = &mut self.waiter {
+            // SAFETY: [pull.pinned] part of `self`, which is pinned if this waiter ever was.
+            let waiter = unsafe { Pin::new_unchecked(waiter) };
             // CLAIM: [pull.owes] told to look, and never did.
-            self.owes = true;
+            self.owes |= waiter.withdraw();
         }
-        // Assigning drops the waiter in place; an offer that it had goes to the next.
+        // Assigning drops the waiter in place.
         self.waiter = None;
         if self.owes {
             self.reach.shared().wake_receiver();

@@ -209,7 +209,7 @@ impl<T> Shared<T> {
     fn pop_again(&self) -> Pop<T> {
         for turn in 0..PATIENCE {
             match self.pop() {
-                Pop::Busy if turn < PATIENCE / 2 => hint::spin_loop(),
+                Pop::Busy if 2 * turn + 1 < PATIENCE => hint::spin_loop(),
                 Pop::Busy => thread::yield_now(),
                 other => return other,
             }
