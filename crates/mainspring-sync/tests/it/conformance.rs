@@ -12,8 +12,8 @@
 //! - `upgrade` and `upgradable_read` of a lock: an upgradable guard borrows its lock, and the suite
 //!   has to keep it beside the lock. The writers' and readers' queue is the same one.
 //! - `watch`, `oneshot` and the lossy broadcast as channels of values: they do not keep three.
-//! - Requests of different weights in one semaphore: to the suite one grant lets one waiter go. Those
-//!   of one weight, in pieces, go through it.
+//! - Requests of different weights in one semaphore: to the suite one grant lets one waiter go.
+//!   Those of one weight, in pieces, go through it.
 
 mod broadcast;
 mod channels;

@@ -3,8 +3,8 @@
 
 use super::now;
 use mainspring_sync::{
-    Condvar, Mutex, Notify, RwLock, Semaphore, SetOnce, WaitGroup, broadcast, channel, oneshot,
-    watch,
+    Condvar, Mutex, Notify, RwLock, RwLockUpgradableGuard, Semaphore, SetOnce, WaitGroup,
+    broadcast, channel, oneshot, watch,
 };
 use mainspring_testkit::{Points, Turn, block_on, drop_everywhere};
 use std::collections::VecDeque;
@@ -22,13 +22,16 @@ fn is_due(turn: Turn, early: bool) -> bool {
 #[test]
 fn permits_and_locks_come_back() {
     for early in [true, false] {
-        let dropped = block_on(drop_everywhere(async |points| locks(points, early).await));
+        let dropped = block_on(drop_everywhere(async |points| {
+            permits(points, early).await;
+            locks(points, early).await;
+        }));
         assert_eq!(dropped.points(), 6, "{dropped}");
     }
 }
 
-async fn locks(points: &mut Points, early: bool) {
-    let (permits, mutex, lock) = (Semaphore::strict(2), Mutex::new(false), RwLock::new(0));
+async fn permits(points: &mut Points, early: bool) {
+    let (permits, mutex) = (Semaphore::strict(2), Mutex::new(false));
     let mut held = permits.try_acquire(2).ok();
     let give = |turn| {
         if is_due(turn, early) {
@@ -64,7 +67,13 @@ async fn locks(points: &mut Points, early: bool) {
         None => mutex.try_lock().expect("a dropped wait has the lock"),
     };
     assert!(*guard);
+    drop((guard, permit));
+    assert_eq!(permits.available(), 2);
+    assert!(mutex.try_lock().is_some());
+}
 
+async fn locks(points: &mut Points, early: bool) {
+    let lock = RwLock::new(0);
     let mut held = lock.try_write();
     let release = |turn| {
         if is_due(turn, early) {
@@ -95,13 +104,10 @@ async fn locks(points: &mut Points, early: bool) {
             drop(held.take());
         }
     };
-    let upgrade = mainspring_sync::RwLockUpgradableGuard::upgrade(upgradable);
+    let upgrade = RwLockUpgradableGuard::upgrade(upgradable);
     if let Some(writer) = points.run_with("upgrade", upgrade, release).await {
         assert_eq!(*writer, 1);
     }
-    drop((guard, permit));
-    assert_eq!(permits.available(), 2);
-    assert!(mutex.try_lock().is_some());
     assert!(lock.try_write().is_some());
 }
 
@@ -110,6 +116,7 @@ fn messages_and_notifications_stay() {
     for early in [true, false] {
         let dropped = block_on(drop_everywhere(async |points| {
             messages(points, early).await;
+            broadcasts(points, early).await;
             signals(points, early).await;
         }));
         assert_eq!(dropped.points(), 11, "{dropped}");
@@ -176,7 +183,9 @@ async fn messages(points: &mut Points, early: bool) {
     received.append(&mut buffer);
     assert_eq!(received, [0, 1, 2, 3, 4, 5]);
     assert!(rx.is_empty());
+}
 
+async fn broadcasts(points: &mut Points, early: bool) {
     let (sender, mut receiver) = broadcast::lossless(1);
     sender.try_send(0).unwrap();
     let receive = |turn| {
