@@ -22,6 +22,7 @@ mod everywhere;
 mod locks;
 mod semaphores;
 mod signals;
+mod spent;
 mod values;
 
 use std::future::Future;

@@ -20,7 +20,7 @@ const SLOTS: usize = 4;
 /// Slots of the channels whose receivers wait: more than the suite sends before they receive.
 const ROOM: usize = 16;
 
-struct Senders<const RESERVE: bool> {
+pub(super) struct Senders<const RESERVE: bool> {
     sender: Sender<u8>,
     receiver: Lent<Receiver<u8>>,
 }
@@ -81,7 +81,7 @@ async fn next(mut receiver: Receiver<u8>) -> Waited {
 }
 
 /// Receivers that senders wait for.
-struct Receivers(Sender<u8>);
+pub(super) struct Receivers(Sender<u8>);
 
 impl Subject for Receivers {
     fn shape() -> Shape {

@@ -33,7 +33,7 @@ trait Way<End>: std::marker::Send + Sync + 'static {
 
 /// Receivers do not queue for messages that are there: who is polled first gets one, whoever was
 /// woken for it. So no order is promised.
-struct Receivers<const CAPACITY: usize, W> {
+pub(super) struct Receivers<const CAPACITY: usize, W> {
     sender: Sender<u8>,
     receiver: Receiver<u8>,
     way: std::marker::PhantomData<W>,
@@ -75,7 +75,7 @@ impl<const CAPACITY: usize, W: Way<Receiver<u8>>> Subject for Receivers<CAPACITY
     }
 }
 
-struct Recv;
+pub(super) struct Recv;
 
 impl Way<Receiver<u8>> for Recv {
     async fn wait(receiver: &Receiver<u8>) -> bool {
@@ -83,7 +83,7 @@ impl Way<Receiver<u8>> for Recv {
     }
 }
 
-struct RecvMany;
+pub(super) struct RecvMany;
 
 impl Way<Receiver<u8>> for RecvMany {
     async fn wait(receiver: &Receiver<u8>) -> bool {
@@ -95,7 +95,7 @@ impl Way<Receiver<u8>> for RecvMany {
 }
 
 /// As a stream, each waiter with a receiver of its own.
-struct Next;
+pub(super) struct Next;
 
 impl Way<Receiver<u8>> for Next {
     async fn wait(receiver: &Receiver<u8>) -> bool {
@@ -106,7 +106,7 @@ impl Way<Receiver<u8>> for Next {
     }
 }
 
-struct Senders<const CAPACITY: usize, W> {
+pub(super) struct Senders<const CAPACITY: usize, W> {
     sender: Sender<u8>,
     receiver: Receiver<u8>,
     way: std::marker::PhantomData<W>,
@@ -148,7 +148,7 @@ impl<const CAPACITY: usize, W: Way<Sender<u8>>> Subject for Senders<CAPACITY, W>
     }
 }
 
-struct Send;
+pub(super) struct Send;
 
 impl Way<Sender<u8>> for Send {
     async fn wait(sender: &Sender<u8>) -> bool {
@@ -156,7 +156,7 @@ impl Way<Sender<u8>> for Send {
     }
 }
 
-struct SendMany;
+pub(super) struct SendMany;
 
 impl Way<Sender<u8>> for SendMany {
     async fn wait(sender: &Sender<u8>) -> bool {
@@ -164,7 +164,7 @@ impl Way<Sender<u8>> for SendMany {
     }
 }
 
-struct Reserve;
+pub(super) struct Reserve;
 
 impl Way<Sender<u8>> for Reserve {
     async fn wait(sender: &Sender<u8>) -> bool {
@@ -175,7 +175,7 @@ impl Way<Sender<u8>> for Reserve {
     }
 }
 
-struct ReserveOwned;
+pub(super) struct ReserveOwned;
 
 impl Way<Sender<u8>> for ReserveOwned {
     async fn wait(sender: &Sender<u8>) -> bool {

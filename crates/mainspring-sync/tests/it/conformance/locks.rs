@@ -34,7 +34,7 @@ fn hold<T>(held: &Mutex<Option<T>>, guard: T) {
     assert!(old.is_none(), "two hold it");
 }
 
-struct OnMutex<const REVOCABLE: bool> {
+pub(super) struct OnMutex<const REVOCABLE: bool> {
     mutex: Arc<Lock<()>>,
     held: Mutex<Option<OwnedMutexGuard<()>>>,
 }
@@ -69,7 +69,7 @@ impl<const REVOCABLE: bool> Subject for OnMutex<REVOCABLE> {
     }
 }
 
-struct Writers {
+pub(super) struct Writers {
     lock: Arc<RwLock<()>>,
     held: Mutex<Option<OwnedRwLockWriteGuard<()>>>,
 }
@@ -166,7 +166,7 @@ impl Subject for Readers {
 }
 
 /// Each waiter has a mutex of its own, so that the order is the condition variable's alone.
-struct OnCondvar(Condvar);
+pub(super) struct OnCondvar(Condvar);
 
 impl Subject for OnCondvar {
     fn shape() -> Shape {
@@ -198,7 +198,7 @@ impl Subject for OnCondvar {
 
 /// All share one mutex, as they do in earnest. One that is notified may have to queue there, so
 /// that no order is promised.
-struct OneMutex {
+pub(super) struct OneMutex {
     mutex: Lock<()>,
     condvar: Condvar,
 }

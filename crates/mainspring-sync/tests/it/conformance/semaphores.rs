@@ -27,7 +27,7 @@ fn semaphore(permits: usize, is_strict: bool) -> Semaphore {
 /// and hands them to the suite.
 ///
 /// Waiters of one weight are served first come, first served, whoever may pass in general.
-struct Pool<const WEIGHT: usize, const STRICT: bool, const REVOCABLE: bool> {
+pub(super) struct Pool<const WEIGHT: usize, const STRICT: bool, const REVOCABLE: bool> {
     semaphore: Arc<Semaphore>,
     held: Mutex<Option<OwnedPermit>>,
 }

@@ -15,7 +15,7 @@ conformance! { mod watch_closed: super::WatchClosed; }
 conformance! { mod wait_group: super::OnWaitGroup; }
 conformance! { mod set_once: super::OnSetOnce; }
 
-struct Oldest(Notify);
+pub(super) struct Oldest(Notify);
 
 impl Subject for Oldest {
     fn shape() -> Shape {
@@ -44,7 +44,7 @@ impl Subject for Oldest {
 }
 
 /// The last who came is the first to be served: the suite is promised no order.
-struct Newest(Notify);
+pub(super) struct Newest(Notify);
 
 impl Subject for Newest {
     fn shape() -> Shape {
