@@ -170,9 +170,9 @@ impl Future for Requested {
     type Output = Deadline;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Deadline> {
-        wait::note(WaitKind::Signal, 0);
         let this = &mut *self;
         let Some(shared) = &this.signal.shared else {
+            wait::note(WaitKind::Signal, 0);
             return Poll::Pending;
         };
         let waker = cx.waker().clone();
@@ -194,6 +194,7 @@ impl Future for Requested {
         let before = state.waiting.insert(number, waker);
         drop(state);
         drop(before);
+        wait::note(WaitKind::Signal, 0);
         Poll::Pending
     }
 }

@@ -25,6 +25,7 @@ use crate::sync::atomic::{
 };
 use crate::task::TaskId;
 use crate::time::Nanos;
+use std::fmt;
 use std::time::Duration;
 
 /// What a pending task waits for.
@@ -32,7 +33,8 @@ use std::time::Duration;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum WaitKind {
-    /// Nothing was noted: a future from outside the family.
+    /// Nothing was noted. No [`WaitReason`] has it: a task whose poll noted nothing waits for
+    /// something outside the family, and shows none.
     Unknown = 0,
     /// A moment in time.
     Timer = 1,
@@ -122,6 +124,12 @@ pub struct WaitReason {
     pub elapsed: Duration,
 }
 
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} for {:?}", self.kind, self.elapsed)
+    }
+}
+
 /// Bits of one unit of the stamp: 2^23 ns are 8.4 ms.
 const SINCE_SHIFT: u32 = 23;
 const SINCE_BITS: u32 = 24;
@@ -209,22 +217,27 @@ impl WaitSlot {
         self.word.load(Relaxed)
     }
 
-    /// What was noted last. The caller brackets this by two equal reads of the word, and these by
-    /// two looks that find the task idle: [wait.torn].
-    pub(crate) fn reason(&self, now: Nanos) -> WaitReason {
+    /// What was noted last, if this poll has noted anything. The caller brackets this by two equal
+    /// reads of the word, and these by two looks that find the task idle: [wait.torn].
+    pub(crate) fn reason(&self, now: Nanos) -> Option<WaitReason> {
         // ORDERING: [wait.note] Acquire, pairs with `note`: the object below is not older.
         let word = self.word.load(Acquire);
         // ORDERING: [wait.note] Acquire, pairs with `set_object`: the caller's second reads see
         // what came before a newer object.
         let object = self.object.load(Acquire);
         let reason = word >> POLLS_BITS;
+        let kind = WaitKind::from_u8((reason >> SINCE_BITS) as u8);
+        // Without a note there is no stamp either.
+        if kind == WaitKind::Unknown {
+            return None;
+        }
         let since = reason & SINCE_MASK;
         let elapsed = ((now.0 >> SINCE_SHIFT).wrapping_sub(since)) & SINCE_MASK;
-        WaitReason {
-            kind: WaitKind::from_u8((reason >> SINCE_BITS) as u8),
+        Some(WaitReason {
+            kind,
             object,
             elapsed: Duration::from_nanos(elapsed << SINCE_SHIFT),
-        }
+        })
     }
 }
 

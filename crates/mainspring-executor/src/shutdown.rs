@@ -43,20 +43,11 @@ impl fmt::Display for ShutdownReport {
             "shutdown"
         };
         write!(f, "{clean} in {:?}", self.took)?;
-        for (what, tasks) in [
-            ("dropped task", &self.dropped),
-            ("dropped cleanup", &self.unfinished_cleanups),
-        ] {
-            for task in tasks {
-                write!(f, "\n{what} {} spawned at {}", task.id, task.spawned_at)?;
-                if let Some(reason) = task.waits_for {
-                    write!(
-                        f,
-                        ", waiting for {:?} for {:?}",
-                        reason.kind, reason.elapsed
-                    )?;
-                }
-            }
+        for task in &self.dropped {
+            write!(f, "\ndropped {task}")?;
+        }
+        for cleanup in &self.unfinished_cleanups {
+            write!(f, "\ndropped cleanup, {cleanup}")?;
         }
         if self.refused_jobs > 0 {
             write!(f, "\n{} queued blocking jobs refused", self.refused_jobs)?;

@@ -74,6 +74,10 @@ pub enum Backend {
 
 impl Backend {
     /// What [`Auto`](Self::Auto) means here and now, and why. Asks the kernel each time.
+    ///
+    /// It speaks of what would be made now. What was made before may be served by another, since a
+    /// limit or the environment has changed, or a backend was asked for by its name:
+    /// [`Reactor::explanation`](crate::Reactor::explanation) speaks of one that there is.
     #[must_use]
     pub fn explain() -> Explanation {
         let refusal = if Self::is_poll_asked_for() {
@@ -81,7 +85,7 @@ impl Backend {
         } else {
             uring::probe()
         };
-        Explanation::of(refusal)
+        Explanation::would_be(refusal)
     }
 
     /// Whether the environment asks for readiness.
@@ -175,17 +179,42 @@ impl fmt::Display for UnknownBackend {
 impl Error for UnknownBackend {}
 
 /// Which backend is used, and why no other: for a person to read, by its `Display`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Two are equal if they name the same backend for the same reason, whether they speak of a reactor
+/// that there is or of one that would be made.
+#[derive(Clone, Copy, Debug)]
 pub struct Explanation {
     refusal: Option<RingRefusal>,
+    /// It speaks of a reactor that was made, and not of one that would be made now.
+    is_made: bool,
 }
 
+impl PartialEq for Explanation {
+    fn eq(&self, other: &Self) -> bool {
+        self.refusal == other.refusal
+    }
+}
+
+impl Eq for Explanation {}
+
 impl Explanation {
+    /// Of a reactor that was made.
     pub(crate) fn of(refusal: Option<RingRefusal>) -> Self {
-        Self { refusal }
+        Self {
+            refusal,
+            is_made: true,
+        }
     }
 
-    /// The backend that [`Backend::Auto`] stands for; never `Auto` itself.
+    /// Of a reactor that would be made now.
+    fn would_be(refusal: Option<RingRefusal>) -> Self {
+        Self {
+            refusal,
+            is_made: false,
+        }
+    }
+
+    /// The backend that serves, or would; never [`Backend::Auto`].
     #[must_use]
     pub fn used(&self) -> Backend {
         match self.refusal {
@@ -203,12 +232,18 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backend = match self.used() {
+            Backend::Uring => "the kernel's completion ring (io_uring)",
+            _ => "readiness (epoll, kqueue or their like)",
+        };
+        if self.is_made {
+            write!(f, "{backend} serves the sockets")?;
+        } else {
+            write!(f, "{backend} would serve the sockets of a reactor made now")?;
+        }
         match self.refusal {
-            None => f.write_str("the kernel's completion ring (io_uring) serves the sockets"),
-            Some(refusal) => write!(
-                f,
-                "readiness (epoll, kqueue or their like) serves the sockets: {refusal}"
-            ),
+            None => Ok(()),
+            Some(refusal) => write!(f, ": {refusal}"),
         }
     }
 }

@@ -175,7 +175,7 @@ impl Reactor {
         self.refusal
     }
 
-    /// What [`Backend::explain`] said when this reactor was made, as far as it was asked.
+    /// Which backend serves, and why no other, as it was found when this reactor was made.
     #[must_use]
     pub fn explanation(&self) -> Explanation {
         match self.side {

@@ -1,8 +1,8 @@
 //! Channels: messages from many senders to many receivers, in first-in first-out order.
 //!
-//! [`bounded`] makes one that holds so many messages; who sends to a full one waits. Any number of
-//! senders and receivers may share it, as tasks under any executor or as threads that block: the
-//! two ends need not be of one kind.
+//! [`bounded`] makes one that holds so many messages; who sends to a full one waits. [`unbounded`]
+//! makes one that is never full. Any number of senders and receivers may share it, as tasks under
+//! any executor or as threads that block: the two ends need not be of one kind.
 //!
 //! ```
 //! use mainspring_sync::channel;
@@ -37,12 +37,16 @@
 //! # Complexity and allocation
 //!
 //! A channel is two allocations. Sending and receiving are O(1), one compare-exchange each,
-//! allocate nothing, and take a lock only to wait or to wake.
+//! allocate nothing, and take a lock only to wait or to wake. One of more than 4,096 messages, or
+//! without a bound, takes its memory in blocks of 32 as they come in, keeps at most two that are
+//! empty, and takes a short lock where a block begins or ends; receiving from it is two
+//! compare-exchanges.
 //!
 //! A task of the family that sends or receives in a loop yields after so many messages (its
 //! [budget](mainspring_core::budget)); under a foreign executor it does not.
 
 mod ask;
+mod blocks;
 mod error;
 mod many;
 mod panics;
@@ -82,7 +86,8 @@ use mainspring_core::sync::Arc;
 /// # Panics
 ///
 /// If `capacity` is 0: a channel that keeps nothing, whose sender meets its receiver, is of another
-/// kind, a *rendezvous*. Also if so many messages take more memory than there is.
+/// kind, a *rendezvous*. Also if up to 4,096 messages, which are allocated at once, take more
+/// memory than there is.
 ///
 /// ```
 /// use mainspring_sync::channel;
@@ -105,6 +110,31 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
          `channel::rendezvous`"
     );
     channel(Store::bounded(capacity))
+}
+
+/// A channel that holds any number of messages, as far as the memory reaches: no send ever waits.
+///
+/// Use it where the number of messages is bounded by something else, or where the sender must not
+/// wait: in a destructor, in a callback of a foreign library. Elsewhere take [`bounded`]: with a
+/// receiver that is slower than its senders this one grows until the memory is gone, and each
+/// message is older than the last.
+///
+/// [`Sender::try_send`] is the plain way to send; it is never refused for want of room. At most
+/// 65,535 permits can be out at a time; who asks for more waits.
+///
+/// ```
+/// use mainspring_sync::channel;
+///
+/// let (tx, rx) = channel::unbounded();
+/// for number in 0..10_000 {
+///     tx.try_send(number).unwrap();
+/// }
+/// assert_eq!((rx.len(), rx.capacity()), (10_000, None));
+/// assert!(rx.drain().eq(0..10_000));
+/// ```
+#[must_use]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    channel(Store::unbounded())
 }
 
 fn channel<T>(store: Store<T>) -> (Sender<T>, Receiver<T>) {

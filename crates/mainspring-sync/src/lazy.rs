@@ -36,7 +36,8 @@ type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// It is polled by one of those who wait, the first. If that one is **dropped, the initialiser is
 /// kept** as far as it has come, and the next who waits, in the order of arrival, polls on. While
 /// nobody waits it rests, with whatever it holds: a connection, a lock. A waiter that is neither
-/// polled nor dropped holds all others up.
+/// polled nor dropped holds all others up, and an initialiser that waits for its own value waits
+/// for ever.
 ///
 /// An initialiser that panics passes the panic to whoever polls it and is dropped; the next who
 /// waits calls the function again.

@@ -1,8 +1,8 @@
 //! The smallest executor: one future, one thread.
 
+use crate::sync::Arc;
 use mainspring_core::driver::Until;
 use mainspring_core::park::{Parker, Woken};
-use mainspring_core::sync::Arc;
 use mainspring_core::time;
 use std::future::Future;
 use std::pin::pin;

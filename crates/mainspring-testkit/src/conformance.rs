@@ -36,7 +36,7 @@ pub use self::suite::Suite;
 pub use self::trail::{Check, Miss, Trail};
 
 use crate::hand::Boxed;
-use mainspring_core::sync::Arc;
+use crate::sync::Arc;
 
 /// What a wait ended in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ pub enum Waited {
 /// a mutex that the lock is free.
 ///
 /// ```
-/// use mainspring_core::sync::Arc;
+/// use std::sync::Arc;
 /// use mainspring_testkit::conformance::{Shape, Subject, Waited};
 /// use mainspring_testkit::Boxed;
 /// # use mainspring_core::wait_list::{From, Kind, Queue, WaitList, Waiter, Why};

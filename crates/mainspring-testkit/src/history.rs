@@ -1,6 +1,6 @@
 //! What was sent and what arrived, and what is wrong with it.
 
-use mainspring_core::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

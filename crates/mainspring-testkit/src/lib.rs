@@ -30,6 +30,7 @@ mod hand;
 mod history;
 mod puppet;
 mod seed;
+mod sync;
 mod waker;
 
 pub use alloc::{CountingAlloc, Heap};

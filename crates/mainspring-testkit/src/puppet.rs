@@ -1,8 +1,9 @@
 //! A task of mainspring that does what the test tells it, one poll at a time.
 
 use crate::hand::Hand;
+use crate::sync::Mutex;
 use mainspring_core::poll::TaskStamp;
-use mainspring_core::sync::{Arc, Mutex};
+use mainspring_core::sync::Arc;
 use mainspring_core::task::{self, JoinHandle, Runnable, Schedule, SchedulerRef, WakeCause};
 use std::fmt;
 use std::future::poll_fn;
@@ -126,12 +127,11 @@ impl Puppet {
 
     fn act(&mut self, act: Act) {
         let stage = &self.stage;
-        let keep = Arc::downgrade(stage);
+        // The act is used up by this poll, or dropped with the puppet.
+        let theirs = Arc::clone(stage);
         *stage.act.lock() = Some(Box::new(move |cx| {
-            if let Some(stage) = keep.upgrade() {
-                let old = stage.waker.lock().replace(cx.waker().clone());
-                drop(old);
-            }
+            let old = theirs.waker.lock().replace(cx.waker().clone());
+            drop(old);
             act(cx);
         }));
         if !self.is_woken() {

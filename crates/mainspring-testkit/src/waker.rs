@@ -10,8 +10,8 @@
 //! `std::task::Wake`: it hides when a waker is cloned, and what a primitive does at that moment
 //! (holding its lock, say) is half of what there is to test.
 
-use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use mainspring_core::sync::{Arc, Mutex};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use crate::sync::{Arc, Mutex};
 use std::any::Any;
 use std::fmt;
 use std::panic;

@@ -27,8 +27,8 @@ use std::sync::Arc;
 ///
 /// # Guarantees
 ///
-/// - A normal sleep fires within one tick of 65.5 µs after its deadline plus the turn under way, a
-///   precise one as exactly as the wrapped driver waits.
+/// - A normal sleep fires within one tick of 65.5 µs after its deadline plus the turn under way and
+///   what waking the thread takes, a precise one as exactly as the wrapped driver waits.
 /// - At most 32 entries are fired or moved while the lock of the worker's timers is held. A turn
 ///   handles a backlog of any size, but not what its own wakers add.
 /// - Arming a timer wakes a sleeping driver only if it would sleep past the new deadline.

@@ -1,4 +1,4 @@
-//! Time for tasks: exact when asked, cheap when not.
+//! Time for tasks: precise when asked, cheap when not.
 //!
 //! | item | what it is |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`TimerDriver`] | gives any [`Driver`](mainspring_core::driver::Driver) timers |
 //! | [`clock`] | virtual time for tests |
 //! | [`Wheel`] | the timing wheel as plain data: O(1) insert and cancel |
-//! | [`Heap`] | core's indexed heap, which the exact timers use |
+//! | [`Heap`] | core's indexed heap, which the precise timers use |
 //!
 //! # Alone or together
 //!
@@ -21,9 +21,9 @@
 //!
 //! | | wheel | heap |
 //! |---|---|---|
-//! | for | the many, most of which are cancelled | the few that have to be exact |
+//! | for | the many, most of which are cancelled | the few that have to be precise |
 //! | chosen by | default | [`Sleep::precise`] |
-//! | late by less than | 65.5 µs ([`TICK_NS`]) and a turn | a turn |
+//! | late by less than | 65.5 µs ([`TICK_NS`]), a wake-up and a turn | a wake-up and a turn |
 //! | arm and cancel | O(1) | O(log n) |
 //! | ties | in no promised order | in the order of insertion |
 //!

@@ -12,16 +12,19 @@
 
 #[path = "support/arguments.rs"]
 mod arguments;
+#[path = "support/close.rs"]
+mod close;
 #[path = "support/listen.rs"]
 mod listen;
 #[path = "support/unless.rs"]
 mod unless;
 
+use close::close;
 use mainspring::net::{ReadHalf, TcpListener, TcpStream, WriteHalf};
 use mainspring::shutdown::{self, Controller, Requested, Signal};
+use mainspring::sync::broadcast::{LossySender, Receiver, RecvError};
 use mainspring::time::Deadline;
 use mainspring::{Backend, LocalRuntime, spawn_local, yield_now};
-use mainspring_sync::broadcast::{LossySender, Receiver, RecvError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -87,8 +90,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let room = Rc::new(Room::new());
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
-        let addr = listener.local_addr()?;
-        println!("listening on {addr} (backend: {})", runtime.backend());
+        listen::announce(&runtime, options.backend, &listener)?;
         accept(&listener, &stopped, &room).await
     })?;
     room.close();
@@ -210,7 +212,7 @@ async fn serve(mut stream: TcpStream, room: &Room) -> io::Result<()> {
             hearing.await?;
         }
     }
-    write.shutdown().await
+    close(&mut stream).await
 }
 
 /// Asks for a name until there is one that will do. `None`: it went away.

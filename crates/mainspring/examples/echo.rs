@@ -10,11 +10,14 @@
 
 #[path = "support/arguments.rs"]
 mod arguments;
+#[path = "support/close.rs"]
+mod close;
 #[path = "support/listen.rs"]
 mod listen;
 #[path = "support/unless.rs"]
 mod unless;
 
+use close::close;
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::shutdown::{self, Controller, Signal};
 use mainspring::time::Deadline;
@@ -69,8 +72,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
-        let addr = listener.local_addr()?;
-        println!("listening on {addr} (backend: {})", runtime.backend());
+        listen::announce(&runtime, options.backend, &listener)?;
         accept(&listener, &stopped).await
     })?;
     let report = runtime.shutdown(SHUTDOWN_LIMIT);
@@ -100,5 +102,5 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
             read => stream.write_all(&buf[..read]).await?,
         }
     }
-    stream.shutdown().await
+    close(&mut stream).await
 }

@@ -14,13 +14,15 @@
 //!
 //! Connections are kept alive. One that does not send the whole header of a request in time is
 //! closed; one that has ended its own direction is answered all the same. Ctrl-C and SIGTERM end
-//! the server: it accepts nobody any more, answers the requests that it has begun to, closes all
-//! other connections, and says how that went.
+//! the server: it accepts nobody any more, answers the requests that it has begun to, for which
+//! clients have until its limit, closes all other connections, and says how that went.
 
 #[path = "support/arguments.rs"]
 mod arguments;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/watched.rs"]
+mod watched;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -31,15 +33,16 @@ use mainspring::net::{TcpListener, TcpStream};
 use mainspring::shutdown::{self, Controller, Signal};
 use mainspring::time::{Deadline, sleep};
 use mainspring::{Backend, LocalRuntime, spawn_local};
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
+use watched::{Progress, Watched};
 
 const USAGE: &str = "\
 usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SECONDS]
@@ -51,9 +54,12 @@ usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SEC
 /// How long a shutdown may take. Half of it is for the requests that were begun.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long, in a shutdown, the end of an answer may be on its way. Hyper does not tell that from
-/// half a header, which is waited for as long, therefore.
+/// How long a client is waited for in a shutdown to whom nothing is owed: one that has sent
+/// nothing, or half a header, or was told the end and has said nothing since.
 const LINGER: Duration = Duration::from_millis(100);
+
+/// The same of one that was answered in the shutdown, or that still sends.
+const LONGER: Duration = Duration::from_secs(1);
 
 struct Options {
     backend: Backend,
@@ -70,8 +76,9 @@ fn main() -> ExitCode {
     let read = arguments::read(USAGE, |name, value| match name {
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
         "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
-        "--header-timeout" => arguments::value(name, value)
-            .map(|seconds| options.header_timeout = Duration::from_secs(seconds)),
+        // Hyper adds it to an instant, which has to have room for it.
+        "--header-timeout" => arguments::value::<u32>(name, value)
+            .map(|seconds| options.header_timeout = Duration::from_secs(seconds.into())),
         _ => Err(format!("there is no option `{name}`")),
     });
     if let Err(code) = read {
@@ -93,8 +100,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
-        let addr = listener.local_addr()?;
-        println!("listening on {addr} (backend: {})", runtime.backend());
+        listen::announce(&runtime, options.backend, &listener)?;
         accept(&listener, &stopped, options.header_timeout).await
     })?;
     let report = runtime.shutdown(SHUTDOWN_LIMIT);
@@ -124,41 +130,45 @@ async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration)
 async fn serve(stream: TcpStream, header_timeout: Duration) -> hyper::Result<()> {
     // Answers are written whole. What is refused is only an optimization.
     let _ = stream.set_nodelay(true);
-    let is_answering = Cell::new(false);
+    let progress = Rc::new(Progress::default());
     let connection = http1::Builder::new()
         .timer(Timer)
         .header_read_timeout(header_timeout)
         .half_close(true)
         .serve_connection(
-            Io::new(stream),
-            service_fn(async |request| {
-                is_answering.set(true);
-                let answer = respond(request).await;
-                is_answering.set(false);
-                answer
-            }),
+            Watched::new(Io::new(stream), Rc::clone(&progress)),
+            service_fn(|request| progress.answering(respond(request))),
         );
     let mut connection = pin!(connection);
     let signal = shutdown::signal();
     let mut shutdown = pin!(signal.requested());
-    let mut is_ending = false;
-    let mut linger = None;
+    let mut is_last = false;
+    let mut is_owed = false;
+    let mut patience = None;
     poll_fn(|cx| {
-        if !is_ending && shutdown.as_mut().poll(cx).is_ready() {
-            is_ending = true;
+        if !is_last && shutdown.as_mut().poll(cx).is_ready() {
+            is_last = true;
+            is_owed = progress.is_answering() || progress.is_ending();
+            patience = None;
             connection.as_mut().graceful_shutdown();
         }
         let served = connection.as_mut().poll(cx);
-        if served.is_ready() || !is_ending {
+        if served.is_ready() {
             return served;
         }
-        if is_answering.get() {
-            linger = None;
-            return Poll::Pending;
+        if progress.has_heard() || progress.is_answering() {
+            is_owed = true;
+            patience = None;
         }
-        // No request is under way, and the client need not send one.
-        let linger = linger.get_or_insert_with(|| Box::pin(sleep(LINGER)));
-        linger.as_mut().poll(cx).map(Ok)
+        let limit = match progress.is_ending() {
+            // A client that does not read its answer is cut off by the runtime, which says so.
+            false if progress.is_answering() || !is_last => return Poll::Pending,
+            true if !is_last => header_timeout,
+            _ if is_owed => LONGER,
+            _ => LINGER,
+        };
+        let patience = patience.get_or_insert_with(|| Box::pin(sleep(limit)));
+        patience.as_mut().poll(cx).map(Ok)
     })
     .await
 }

@@ -8,6 +8,7 @@
 //! | [`task`] | join handles, yielding, spawners |
 //! | [`time`] | sleeps, timeouts, intervals, delay queues, paused time |
 //! | [`net`] | TCP |
+//! | [`sync`] | channels, locks, permits |
 //! | [`buf`] | buffers that go in and come back, or are lent |
 //! | [`shutdown`] | how a runtime ends, and how tasks hear of it |
 //! | [`Backend`] | what serves the sockets, and why that |
@@ -47,6 +48,7 @@ pub mod net;
 mod runtime;
 pub mod shutdown;
 mod spawn;
+pub mod sync;
 pub mod task;
 pub mod time;
 

@@ -27,7 +27,7 @@
 /// ```no_run
 /// #[mainspring::main(backend = "poll")]
 /// async fn main() {
-///     println!("{}", mainspring::Backend::explain());
+///     println!("over readiness, whatever else is to be had");
 /// }
 /// ```
 ///

@@ -9,11 +9,11 @@
 //! | [`Deadline`] | a limit that several steps share |
 //! | [`clock`] | pause the clock of a test, and let it jump |
 //!
-//! Never early; on an idle runtime less than 65.5 µs late ([`Sleep::precise`] is exact). Used where
-//! no runtime is running, a sleep is served by one background thread. A sleep belongs to the
-//! runtime that was running where it was first polled: while that one is not running (inside
-//! `block_on`, `tick` or `shutdown`), nobody serves it, and a wait on it from elsewhere does not
-//! end.
+//! Never early; on an idle runtime late by less than a tick of 65.5 µs and what waking the thread
+//! takes, or, with [`Sleep::precise`], by the latter alone. Used where no runtime is running, a
+//! sleep is served by one background thread. A sleep belongs to the runtime that was running where
+//! it was first polled: while that one is not running (inside `block_on`, `tick` or `shutdown`),
+//! nobody serves it, and a wait on it from elsewhere does not end.
 //!
 //! ```
 //! use mainspring::time::{Elapsed, sleep, timeout};

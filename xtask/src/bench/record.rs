@@ -1,10 +1,10 @@
 //! What was measured: one JSON line a round, implementation and metric, and what is made of it.
 
 use super::machine::Machine;
-use super::rows::Row;
+use super::rows::{Bar, Row};
 use crate::context::Context;
 use crate::json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -67,6 +67,10 @@ pub(crate) struct Entry {
     pub(crate) value: f64,
     /// Median of the per-round ratios to the named peer; not a number without the peer.
     pub(crate) ratio: f64,
+    /// The same to the peer of its own bar, if it has one.
+    pub(crate) bar_ratio: Option<f64>,
+    /// The same to whoever of the others it does worst against, floors and the unfair not counted.
+    pub(crate) worst_ratio: Option<f64>,
     /// Half the distance between the quartiles of those ratios, over the median.
     pub(crate) spread: f64,
     pub(crate) waited_max: f64,
@@ -79,18 +83,30 @@ pub(crate) struct Entry {
 impl Entry {
     /// One of our own implementations.
     pub(crate) fn is_ours(&self) -> bool {
-        self.name.starts_with("ours")
+        is_ours(&self.name)
     }
 
     /// A floor is no competitor.
     pub(crate) fn is_floor(&self) -> bool {
-        self.name == "floor" || self.name.starts_with("raw-")
+        is_floor(&self.name)
     }
 
     /// It takes part in the comparison: it did not cheat.
     pub(crate) fn is_counted(&self) -> bool {
-        !self.note.starts_with("unfair")
+        is_fair(&self.note)
     }
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("ours")
+}
+
+fn is_floor(name: &str) -> bool {
+    name == "floor" || name.starts_with("raw-")
+}
+
+fn is_fair(note: &str) -> bool {
+    !note.starts_with("unfair")
 }
 
 /// The entries of a row, fastest first.
@@ -105,17 +121,8 @@ pub(crate) fn table(row: &Row, lines: &[Line]) -> Vec<Entry> {
 
 fn entry(row: &Row, name: &str, lines: &[Line]) -> Entry {
     let own: Vec<&Line> = lines.iter().filter(|line| line.name == name).collect();
-    let main = |name: &str| -> BTreeMap<u32, f64> {
-        let chosen = lines
-            .iter()
-            .filter(|line| line.name == name && line.metric == row.metric);
-        chosen.map(|line| (line.round, line.value)).collect()
-    };
-    let (values, peer) = (main(name), main(row.peer));
-    let ratios: Vec<f64> = values
-        .iter()
-        .filter_map(|(round, value)| Some(value / peer.get(round)?))
-        .collect();
+    let values = by_round(row, name, lines);
+    let ratios = ratios(row, name, row.peer, lines);
     let ratio = quantile(&ratios, 0.5);
     let mut others: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for line in own.iter().filter(|line| line.metric != row.metric) {
@@ -128,6 +135,8 @@ fn entry(row: &Row, name: &str, lines: &[Line]) -> Entry {
         name: String::from(name),
         value: quantile(&values.into_values().collect::<Vec<f64>>(), 0.5),
         ratio,
+        bar_ratio: bar_ratio(row, name, lines),
+        worst_ratio: worst_ratio(row, name, lines),
         spread: (quantile(&ratios, 0.75) - quantile(&ratios, 0.25)) / 2.0 / ratio,
         waited_max: own.iter().map(|line| line.waited()).fold(0.0, f64::max),
         is_calm: own.iter().all(|line| line.is_calm),
@@ -141,6 +150,53 @@ fn entry(row: &Row, name: &str, lines: &[Line]) -> Entry {
             .map(|(name, v)| (name, quantile(&v, 0.5)))
             .collect(),
     }
+}
+
+/// What was measured of an implementation in the row's own metric.
+fn by_round(row: &Row, name: &str, lines: &[Line]) -> BTreeMap<u32, f64> {
+    let chosen = lines
+        .iter()
+        .filter(|line| line.name == name && line.metric == row.metric);
+    chosen.map(|line| (line.round, line.value)).collect()
+}
+
+/// The ratios of an implementation to a peer, within each round.
+fn ratios(row: &Row, name: &str, peer: &str, lines: &[Line]) -> Vec<f64> {
+    let (values, peer) = (by_round(row, name, lines), by_round(row, peer, lines));
+    let ratio = |(round, value): (&u32, &f64)| Some(value / peer.get(round)?);
+    values.iter().filter_map(ratio).collect()
+}
+
+fn median_ratio(row: &Row, name: &str, peer: &str, lines: &[Line]) -> Option<f64> {
+    let ratio = quantile(&ratios(row, name, peer, lines), 0.5);
+    (!ratio.is_nan()).then_some(ratio)
+}
+
+fn bar_ratio(row: &Row, name: &str, lines: &[Line]) -> Option<f64> {
+    let peer = match row.bar_of(name)? {
+        Bar::OfRow => row.peer,
+        Bar::AtMost { peer, .. } => peer,
+    };
+    median_ratio(row, name, peer, lines)
+}
+
+/// The values of two implementations are medians of different rounds, in which the machine was
+/// faster or slower: only what is compared within a round says who is.
+fn worst_ratio(row: &Row, name: &str, lines: &[Line]) -> Option<f64> {
+    let unfair: BTreeSet<&str> = lines
+        .iter()
+        .filter(|line| !is_fair(&line.note))
+        .map(|line| line.name.as_str())
+        .collect();
+    let peers: BTreeSet<&str> = lines
+        .iter()
+        .map(|line| line.name.as_str())
+        .filter(|peer| !is_ours(peer) && !is_floor(peer) && !unfair.contains(peer))
+        .collect();
+    peers
+        .into_iter()
+        .filter_map(|peer| median_ratio(row, name, peer, lines))
+        .max_by(f64::total_cmp)
 }
 
 /// The value at a part of the sorted samples, interpolated.

@@ -3,7 +3,7 @@
 use super::chart;
 use super::machine::Machine;
 use super::record::{Entry, Line, Store, table};
-use super::rows::{self, Bars, Row};
+use super::rows::{self, Bar, Bars, Row};
 use crate::context::Context;
 use std::fmt::Write as _;
 use std::fs;
@@ -22,17 +22,11 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Our best implementation.
-    pub(crate) fn ours(&self) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.is_ours())
-    }
-
-    /// Our value over that of the best peer, floors not counted.
-    pub(crate) fn against_best(&self) -> Option<f64> {
-        let ours = self.ours()?;
-        let is_peer = |entry: &&Entry| !entry.is_ours() && !entry.is_floor() && entry.is_counted();
-        let best = self.entries.iter().find(is_peer)?;
-        Some(ours.value / best.value)
+    /// The ratio of our best implementation to the peer that it does worst against.
+    fn against_best(&self) -> Option<f64> {
+        let ours = self.entries.iter().filter(|entry| entry.is_ours());
+        ours.filter_map(|entry| entry.worst_ratio)
+            .min_by(f64::total_cmp)
     }
 
     fn standing(&self) -> Standing {
@@ -226,20 +220,7 @@ fn reference_of(row: &Row, name: &str) -> Option<f64> {
 
 fn details(row: &Row, entry: &Entry) -> String {
     let mut remarks: Vec<String> = Vec::new();
-    if entry.is_ours() {
-        let measured = match row.bars {
-            Bars::Ratio => entry.ratio,
-            Bars::Value => entry.value,
-        };
-        let verdict = if measured <= row.goal {
-            "at its goal"
-        } else if measured <= row.first_bar {
-            "past its first bar"
-        } else {
-            "below its first bar"
-        };
-        remarks.push(String::from(verdict));
-    }
+    remarks.extend(verdict(row, entry));
     if !entry.note.is_empty() {
         remarks.push(entry.note.clone());
     }
@@ -253,6 +234,50 @@ fn details(row: &Row, entry: &Entry) -> String {
         remarks.push(String::from("not shielded from other sessions"));
     }
     remarks.join(", ")
+}
+
+/// What the bar says of one of ours, if it has one. What is shown as the bar is at the bar.
+fn verdict(row: &Row, entry: &Entry) -> Option<String> {
+    let bar = row.bar_of(&entry.name)?;
+    match (bar, row.bars) {
+        (Bar::OfRow, Bars::Ratio) => Some(of_row(row, shown_ratio(entry.bar_ratio?))),
+        (Bar::OfRow, Bars::Value) => Some(of_row(row, shown(entry.value))),
+        (Bar::AtMost { ratio: most, peer }, _) => {
+            let measured = entry.bar_ratio?;
+            let stands = if shown_ratio(measured) <= most {
+                "at"
+            } else {
+                "below"
+            };
+            let (most, measured) = (ratio(most), ratio(measured));
+            Some(format!("{stands} its bar, {most} {peer} ({measured})"))
+        }
+    }
+}
+
+fn of_row(row: &Row, measured: f64) -> String {
+    String::from(if measured <= row.goal {
+        "at its goal"
+    } else if measured <= row.first_bar {
+        "past its first bar"
+    } else {
+        "below its first bar"
+    })
+}
+
+/// A ratio as it is printed.
+fn shown_ratio(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// A value as it is printed.
+fn shown(value: f64) -> f64 {
+    let unit = match value {
+        value if value < 10.0 => 100.0,
+        value if value < 100.0 => 10.0,
+        _ => 1.0,
+    };
+    (value * unit).round() / unit
 }
 
 /// Three or four significant digits, thousands apart.
@@ -317,6 +342,11 @@ a run queue for more than 6 % of its time is repeated, twice at most. One profil
 (`opt-level 3, lto fat, codegen-units 1`), the system's allocator for all. One-thread runtimes are
 pinned to core 1; in network rows the server is pinned to core 0 and the generator to core 1.
 A *floor* is the least code for the job, without a runtime: it shows how much room is left.
+Whether a row is lost or won is the ratio, by round, to the peer that our best implementation does
+worst against. A bar binds the implementation that is judged by it, as the remarks say: `ours` in
+most rows, the two backends in the lateness of sleeps; among servers the pooled calls (`ours`) have
+the row's bar, and plain calls, on the ring (`ours-plain`) and on readiness (`ours-poll`), have to be
+no worse than tokio's. What has no bar is measured and not judged.
 *Reference ratio* is what the same peers gave on the machine that the goals were set on, and how
 far this run is from it; `(!)` marks more than 15 %.
 ";
@@ -350,3 +380,6 @@ runtime with a single task asks the kernel for news. Bytes are what the allocato
 resident bytes include the allocator's own and what alignment wastes. The external wake
 is rung from core 0 and heard on core 1. All servers and the generator run without Nagle's delay.
 ";
+
+#[cfg(test)]
+mod tests;

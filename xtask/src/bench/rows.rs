@@ -1,7 +1,9 @@
 //! The rows: who is the named peer, what the reference machine gave, where the bars are.
 
+mod bars;
 mod sync;
 
+pub(crate) use self::bars::{Bar, BarsByName};
 use Bars::{Ratio, Value};
 use Kind::{ColdBuild, Instructions, Timed};
 
@@ -41,6 +43,8 @@ pub(crate) struct Row {
     pub(crate) first_bar: f64,
     /// And at most this in the end.
     pub(crate) goal: f64,
+    /// Which of our implementations are judged, and by what.
+    pub(crate) bars_by_name: BarsByName,
     /// What the implementations gave on the reference machine.
     pub(crate) reference: &'static [(&'static str, f64)],
 }
@@ -100,6 +104,7 @@ const fn sched(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -121,6 +126,7 @@ const fn timer(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -142,6 +148,7 @@ const fn count(
         bars: Value,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }
@@ -163,6 +170,7 @@ const fn echo(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::SERVERS,
         reference,
     }
 }
@@ -338,7 +346,8 @@ const ROWS: &[Row] = &[
             ("monoio", 1_030.0),
         ],
     )
-    .by_value(120.0, 95.0),
+    .by_value(120.0, 95.0)
+    .binding(bars::REACTORS),
     timer(
         "sleep-storm",
         "100 k sleeps of 1–50 ms, lateness p99, ms",
@@ -350,7 +359,8 @@ const ROWS: &[Row] = &[
             ("smol", 28.0),
             ("compio", 47.0),
         ],
-    ),
+    )
+    .binding(bars::DRIVERS),
     timer(
         "sleep-bytes",
         "bytes a pending sleep",
@@ -447,19 +457,22 @@ const ROWS: &[Row] = &[
         "HTTP hello through hyper, 64 connections, µs of server CPU a request",
         ("hyper-tokio", 0.95, 0.87),
         &[],
-    ),
+    )
+    .binding(bars::HYPER),
     echo(
         "hyper-512",
         "HTTP hello through hyper, 512 connections, µs",
         ("hyper-tokio", 0.95, 0.87),
         &[("hyper-tokio", 8.2)],
-    ),
+    )
+    .binding(bars::HYPER),
     echo(
         "hyper-4096",
         "HTTP hello through hyper, 4,096 connections, µs",
         ("hyper-tokio", 0.95, 0.87),
         &[("hyper-tokio", 9.8)],
-    ),
+    )
+    .binding(bars::HYPER),
     Row {
         id: "build",
         group: "build",
@@ -470,6 +483,7 @@ const ROWS: &[Row] = &[
         bars: Ratio,
         first_bar: 1.05,
         goal: 1.0,
+        bars_by_name: bars::OURS,
         reference: &[],
     },
 ];

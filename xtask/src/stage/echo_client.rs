@@ -8,6 +8,9 @@ use std::time::Duration;
 /// How long an answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
+/// After how long without room for another byte a server has stopped reading.
+const STOPPED_AFTER: Duration = Duration::from_millis(500);
+
 /// More than both directions of a connection hold: the server has to read and write in turns.
 const LONG_BYTES: usize = 8 << 20;
 
@@ -48,6 +51,30 @@ pub(super) fn exchange(stream: &mut TcpStream, message: &[u8]) -> io::Result<()>
     let mut echo = vec![0; message.len()];
     stream.read_exact(&mut echo)?;
     same(&echo, message)
+}
+
+/// Sends `message` again and again, and reads nothing, until the server does not read either, since
+/// nobody takes what it writes.
+pub(super) fn send_until_nobody_reads(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
+    let limit = stream.write_timeout()?;
+    stream.set_write_timeout(Some(STOPPED_AFTER))?;
+    let mut start = 0;
+    loop {
+        match stream.write(&message[start..]) {
+            Ok(sent) => start = (start + sent) % message.len(),
+            Err(error) if is_timeout(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    stream.set_write_timeout(limit)
+}
+
+/// What a write is told whose time is over: the one or the other, by system.
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
 }
 
 fn same(echo: &[u8], message: &[u8]) -> io::Result<()> {

@@ -2,7 +2,8 @@
 //!
 //! Each row of a table there begins with its number. Its last cell says where the test stands that
 //! shows the printed form failing; then a marker with that number must exist. A dash says that
-//! there is none: the row states a fact, or the crate that owes it is not built yet.
+//! there is none: the row states a fact, or the crate that owes it is not built yet. A marker takes
+//! the dash away.
 
 use super::Finding;
 use super::lex::Doc;
@@ -35,12 +36,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
-    for (number, row) in rows.iter().filter(|(_, row)| row.is_tested) {
-        if !shown.contains(number) {
-            let text =
-                format!("row {number} claims a test: write one with `// CORRECTION: {number}`");
-            findings.push(Finding::new(SLUG, PAGE, row.line, text));
-        }
+    for (number, row) in &rows {
+        let text = match (row.is_tested, shown.contains(number)) {
+            (true, true) | (false, false) => continue,
+            (true, false) => {
+                format!("row {number} claims a test: write one with `// CORRECTION: {number}`")
+            }
+            (false, true) => format!("row {number} has a test: say where, in its last cell"),
+        };
+        findings.push(Finding::new(SLUG, PAGE, row.line, text));
     }
     findings
 }
@@ -90,7 +94,13 @@ mod tests {
     #[test]
     fn markers_and_rows_agree() {
         assert_eq!(found("// CORRECTION: 1\n#[test] fn f() {}"), 0);
-        assert_eq!(found("// CORRECTION: 1, 2"), 0);
+        assert_eq!(found("// CORRECTION: 1, 1"), 0);
+    }
+
+    #[test]
+    fn marker_whose_row_has_a_dash_is_found() {
+        assert_eq!(found("// CORRECTION: 1, 2"), 1);
+        assert_eq!(found("// CORRECTION: 1, 2, 3"), 2);
     }
 
     #[test]

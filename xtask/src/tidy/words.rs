@@ -65,7 +65,8 @@ fn names(file: &File, findings: &mut Vec<Finding>) {
         };
         let name = item.name.as_str();
         if item.keyword == "fn" {
-            let is_getter = name.starts_with("get_") && !KNOWN_GETTERS.contains(&name);
+            let awaited = name.strip_suffix("_blocking").unwrap_or(name);
+            let is_getter = name.starts_with("get_") && !KNOWN_GETTERS.contains(&awaited);
             if is_getter || name.starts_with("do_") {
                 find(
                     "names",

@@ -150,7 +150,7 @@ impl Channel for Ours {
     fn channel(capacity: Option<usize>) -> (Self::Sender, Self::Receiver) {
         match capacity {
             Some(capacity) => mainspring_sync::channel::bounded(capacity),
-            None => panic!("no row asks for that"),
+            None => mainspring_sync::channel::unbounded(),
         }
     }
 
@@ -418,6 +418,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         solo_bounded::<AsyncChannel>,
     ),
     ("channel-solo", "tokio", solo_bounded::<Tokio>),
+    ("channel-unbounded", "ours", solo_unbounded::<Ours>),
     ("channel-unbounded", "kanal", solo_unbounded::<Kanal>),
     ("channel-unbounded", "flume", solo_unbounded::<Flume>),
     (

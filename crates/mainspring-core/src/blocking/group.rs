@@ -370,7 +370,6 @@ impl Future for Drained {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        wait::note(WaitKind::Blocking, self.group.shared.number);
         let this = &mut *self;
         let waker = cx.waker().clone();
         let mut state = this.group.shared.state.lock();
@@ -388,6 +387,7 @@ impl Future for Drained {
         let before = state.waiting.insert(number, waker);
         drop(state);
         drop(before);
+        wait::note(WaitKind::Blocking, this.group.shared.number);
         Poll::Pending
     }
 }

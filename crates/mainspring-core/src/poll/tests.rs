@@ -87,5 +87,6 @@ fn wait_slot_is_reached_only_during_its_own_poll() {
     wait::note(WaitKind::Timer, 7);
     drop(polling);
     wait::note(WaitKind::Lock, 8);
-    assert_eq!(slot.reason(crate::time::Nanos::ZERO).kind, WaitKind::Timer);
+    let reason = slot.reason(crate::time::Nanos::ZERO).unwrap();
+    assert_eq!(reason.kind, WaitKind::Timer);
 }

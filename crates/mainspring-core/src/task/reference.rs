@@ -38,6 +38,9 @@ pub enum TaskState {
 }
 
 /// What a task was like at one moment.
+///
+/// Its `Display` is a line without an end: the number, the place of the spawn, and what the task
+/// does or waits for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TaskInfo {
@@ -51,8 +54,8 @@ pub struct TaskInfo {
     pub polls: u32,
     /// Somebody has aborted it.
     pub is_cancelled: bool,
-    /// What it waits for, if it waits. When several leaves of one poll returned `Pending`, one of
-    /// them.
+    /// What it waits for, if it waits and that is of the family: a future from elsewhere does not
+    /// say what it waits for. When several leaves of one poll returned `Pending`, one of them.
     pub waits_for: Option<WaitReason>,
 }
 
@@ -111,8 +114,8 @@ impl TaskRef {
     /// Looks at the task without disturbing it. `now` is the moment that waits are measured to, on
     /// the scale of the workers' turn clocks.
     ///
-    /// Lock-free. When the task runs at the same time, the state is what it was at one moment and
-    /// `waits_for` is `None`.
+    /// Lock-free. When the task runs at the same time, the state is what it was at one moment, and
+    /// not [`TaskState::Waiting`], and `waits_for` is `None`.
     #[must_use]
     pub fn info(&self, now: Nanos) -> TaskInfo {
         let header = self.header();
@@ -127,10 +130,27 @@ impl TaskRef {
         TaskInfo {
             id: header.id(),
             spawned_at: header.spawned_at,
-            state: TaskState::of(after, polls),
+            // Idle again, after it was polled between the two looks, or just before the second.
+            state: match TaskState::of(after, polls) {
+                TaskState::Waiting if !whole => TaskState::Running,
+                state => state,
+            },
             polls,
             is_cancelled: after.is_cancelled(),
-            waits_for: whole.then_some(reason),
+            waits_for: reason.filter(|_| whole),
+        }
+    }
+}
+
+impl fmt::Display for TaskInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} spawned at {}, ", self.id, self.spawned_at)?;
+        match (self.state, self.waits_for) {
+            (TaskState::Waiting, Some(reason)) => write!(f, "waiting for {reason}"),
+            (TaskState::Waiting, None) => f.write_str("waiting for something outside the family"),
+            (TaskState::Scheduled, _) => f.write_str("waiting to be polled"),
+            (TaskState::Running, _) => f.write_str("being polled"),
+            (TaskState::Complete, _) => f.write_str("complete"),
         }
     }
 }

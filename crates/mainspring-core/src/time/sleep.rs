@@ -35,8 +35,9 @@ use std::time::{Duration, Instant};
 ///
 /// # Guarantees
 ///
-/// Never early. Late by at most the tick and one turn of the timers it registers with (65 µs and a
-/// driver's turn for a worker's wheel; what the operating system is late for the fallback thread).
+/// Never early. Late by at most the tick and one turn of the timers it registers with (65.5 µs and
+/// a driver's turn for a worker's wheel; none for the fallback thread), and by what the operating
+/// system takes to wake the thread.
 /// `Duration::MAX` waits for ever; a duration of zero completes at the first poll that has budget.
 ///
 /// Allocates nothing. 80 bytes in the future that waits.
@@ -138,8 +139,8 @@ impl Sleep {
         }
     }
 
-    /// Fires as exactly as the operating system's timers, at the price of a heap operation instead
-    /// of a wheel's.
+    /// Fires as exactly as the operating system's timers wake the thread, at the price of a heap
+    /// operation instead of a wheel's.
     ///
     /// For the few waits whose microseconds count: pacing, audio, measurements.
     pub fn precise(mut self) -> Self {

@@ -11,11 +11,11 @@ fn note_keeps_the_poll_counter_and_begin_poll_forgets_the_reason() {
     assert_eq!(slot.polls(), 1);
     slot.note(WaitKind::Receive, 42, Nanos::ZERO);
     assert_eq!(slot.polls(), 1, "wait.one-writer");
-    assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Receive);
-    assert_eq!(slot.reason(Nanos::ZERO).object, 42);
+    let reason = slot.reason(Nanos::ZERO).unwrap();
+    assert_eq!((reason.kind, reason.object), (WaitKind::Receive, 42));
     slot.begin_poll();
     assert_eq!(slot.polls(), 2);
-    assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Unknown);
+    assert_eq!(slot.reason(Nanos::ZERO), None);
 }
 
 // WITNESS: wait.torn
@@ -28,7 +28,7 @@ fn elapsed_survives_the_wrap_of_the_stamp() {
     slot.note(WaitKind::Timer, 0, noted);
     let later = Nanos(3 * period_ns + (1 << SINCE_SHIFT));
     assert_eq!(
-        slot.reason(later).elapsed,
+        slot.reason(later).unwrap().elapsed,
         Duration::from_nanos(2 << SINCE_SHIFT)
     );
 }
@@ -39,7 +39,7 @@ fn poll_counter_wraps_without_touching_the_kind() {
     slot.word.store(u64::from(u32::MAX), super::Relaxed);
     slot.begin_poll();
     assert_eq!(slot.polls(), 0);
-    assert_eq!(slot.reason(Nanos::ZERO).kind, WaitKind::Unknown);
+    assert_eq!(slot.reason(Nanos::ZERO), None);
 }
 
 #[test]
@@ -49,4 +49,19 @@ fn every_kind_survives_its_number() {
         assert_eq!(WaitKind::from_u8(number as u8), kind);
     }
     assert_eq!(WaitKind::from_u8(200), WaitKind::Unknown);
+}
+
+// A slot without a note has no stamp to measure from: there is no wait to be told.
+#[test]
+fn nothing_noted_is_no_reason_at_any_time() {
+    let slot = WaitSlot::new(TaskId::next());
+    for now in [Nanos::ZERO, Nanos(3_170_000_000), Nanos::MAX] {
+        assert_eq!(slot.reason(now), None);
+    }
+    for kind in WaitKind::ALL {
+        slot.begin_poll();
+        slot.note(kind, 7, Nanos::ZERO);
+        let told = slot.reason(Nanos::ZERO).map(|reason| reason.kind);
+        assert_eq!(told, (kind != WaitKind::Unknown).then_some(kind));
+    }
 }

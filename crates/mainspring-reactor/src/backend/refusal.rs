@@ -68,7 +68,7 @@ impl fmt::Display for RingRefusal {
                 f,
                 "the kernel is too old for the ring: it lacks {lacks}, which Linux 6.1 has"
             ),
-            Self::Unasked => f.write_str("they were asked for"),
+            Self::Unasked => f.write_str("it was asked for by its name"),
             Self::Environment => f.write_str("MAINSPRING_BACKEND=poll asks for readiness"),
             Self::Other { code } => write!(
                 f,

@@ -21,6 +21,26 @@ fn explanation_names_what_is_used_and_why() {
     assert!(refused.to_string().contains("seccomp"));
 }
 
+// What was made stays what it is, while the answer to "what would be made now" changes.
+#[test]
+fn explanation_tells_what_there_is_from_what_there_would_be() {
+    for refusal in [None, Some(RingRefusal::Descriptors)] {
+        let (is, would_be) = (Explanation::of(refusal), Explanation::would_be(refusal));
+        assert!(is.to_string().contains(" serves the sockets"), "{is}");
+        assert!(would_be.to_string().contains(" would serve "), "{would_be}");
+        assert!(would_be.to_string().contains(" made now"), "{would_be}");
+        assert_eq!(is, would_be);
+    }
+    assert!(Backend::explain().to_string().contains(" would serve "));
+    let asked = Explanation::of(Some(RingRefusal::Unasked));
+    assert_ne!(asked, Explanation::of(None));
+    assert!(
+        asked
+            .to_string()
+            .ends_with("serves the sockets: it was asked for by its name")
+    );
+}
+
 #[test]
 fn environment_may_ask_for_readiness_and_for_nothing_else() {
     let asked = |name| Asked::by(Some(OsStr::new(name)));

@@ -48,7 +48,8 @@ macro_rules! read_methods {
         /// # Cancel safety
         ///
         /// *Safe* for the bytes: dropped before it is ready it gives `buf` up, and what arrives in
-        /// it is there for the next read.
+        /// it is there for the next read. Forgotten instead of dropped (`mem::forget`), after a
+        /// poll, it loses on the ring what has arrived in `buf`, or does: that is forgotten, too.
         ///
         /// # Errors
         ///

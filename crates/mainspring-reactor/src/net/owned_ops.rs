@@ -23,7 +23,8 @@ const TAKEN: &str = "a future is not polled after it was ready";
 /// # Cancel safety
 ///
 /// *Safe* for the bytes: dropped before it is ready it gives the buffer up, and what arrives in it
-/// is there for the next read.
+/// is there for the next read. Forgotten instead of dropped (`mem::forget`), after a poll, it loses
+/// on the ring what has arrived in it, or does: the buffer is forgotten with it.
 #[must_use = "futures do nothing unless polled"]
 pub struct ReadOwned<'a, B: IoBufMut> {
     core: &'a StreamCore,

@@ -23,7 +23,7 @@ pub(crate) struct Ask<R: Reach + Copied> {
     waiter: Option<Waiter<ToSenders<R>>>,
     /// A permit was granted and is not used yet.
     holds: bool,
-    /// Whether it was polled since it last held something: it may have a place in the queue.
+    /// It has a place in the queue, or was granted a permit there.
     waits: bool,
 }
 
@@ -120,6 +120,7 @@ impl<R: Reach + Copied> Ask<R> {
         this.give_up();
     }
 
+    #[inline(never)]
     fn give_up(&mut self) {
         self.waits = false;
         // Assigning drops the waiter in place; an offer that it had goes to the next.
@@ -134,6 +135,7 @@ impl<R: Reach + Copied> Ask<R> {
 }
 
 impl<R: Reach + Copied> Drop for Ask<R> {
+    #[inline]
     fn drop(&mut self) {
         if self.waiter.is_some() || self.holds {
             self.give_up();

@@ -76,6 +76,15 @@ impl<R: Reach + Copied> Pull<R> {
     }
 
     #[inline(never)]
+    fn leave(&mut self) {
+        // Assigning drops the waiter in place; an offer that it had goes to the next.
+        self.waiter = None;
+        if self.owes {
+            self.reach.shared().wake_receiver();
+        }
+    }
+
+    #[inline(never)]
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Result<R::Item, Closed>> {
         let shared = self.reach.shared();
         let waiter = &mut self.waiter;
@@ -112,11 +121,11 @@ impl<R: Reach + Copied> Pull<R> {
 }
 
 impl<R: Reach + Copied> Drop for Pull<R> {
+    #[inline]
     fn drop(&mut self) {
-        // Assigning drops the waiter in place; an offer that it had goes to the next.
-        self.waiter = None;
-        if self.owes {
-            self.reach.shared().wake_receiver();
+        // One that never waited is the common case.
+        if self.waiter.is_some() {
+            self.leave();
         }
     }
 }

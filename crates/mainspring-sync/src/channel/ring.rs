@@ -30,7 +30,7 @@
 
 use super::panics::Steps;
 use super::shape::{Position, Shape, Wide, Widths};
-use super::words::{Claimed, Freed, Redeem, Refusal, Room, Taken, Told, Turn, Vacancy, Words};
+use super::words::{Freed, Redeem, Refusal, Room, Tail, Told, Turn, Vacancy, Words};
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Release},
@@ -94,6 +94,54 @@ fn written(position: Position) -> u64 {
     position.0 << 1 | 1
 }
 
+impl<T> Slot<T> {
+    /// Whether the slot is free for the message of that position.
+    #[inline(always)]
+    fn is_free_for(&self, position: Position) -> bool {
+        // ORDERING: [slots.free] Acquire, pairs with the store in `read_out`: the message before
+        // was read before ours is written. Relaxed would let the two race.
+        self.stamp.load(Acquire) == free(position)
+    }
+
+    /// Whether the message of that position is there.
+    #[inline(always)]
+    fn holds(&self, position: Position) -> bool {
+        // ORDERING: [slots.written] Acquire, pairs with the store in `write`: the message is
+        // there. Relaxed would read it before it is.
+        self.stamp.load(Acquire) == written(position)
+    }
+
+    /// Writes the message of a position that the caller has claimed.
+    #[inline(always)]
+    fn write(&self, position: Position, value: T) {
+        self.value.with_mut(|cell| {
+            // SAFETY: [slots.owner] the position was claimed by us alone, and its slot is free:
+            // whoever read the message before is done, which the stamp or the word carried here.
+            let cell = unsafe { &mut *cell };
+            cell.write(value);
+        });
+        // ORDERING: [slots.written] Release, pairs with the load in `holds`. Relaxed would let a
+        // receiver read a message that is not there yet.
+        self.stamp.store(written(position), Release);
+    }
+
+    /// Reads the message of a position that the caller has taken, and frees the slot for `next`.
+    #[inline(always)]
+    fn read_out(&self, next: Position) -> T {
+        let value = self.value.with_mut(|cell| {
+            // SAFETY: [slots.owner] the position was taken by us alone.
+            let cell = unsafe { &*cell };
+            // SAFETY: [slots.live] the stamp said written, and says free before anybody else
+            // looks at this slot: the value is read once.
+            unsafe { cell.assume_init_read() }
+        });
+        // ORDERING: [slots.free] Release, pairs with the load in `is_free_for`. Relaxed would let
+        // the next message be written while we read this one.
+        self.stamp.store(free(next), Release);
+        value
+    }
+}
+
 /// The ring.
 pub(crate) struct Ring<T, W: Widths = Wide> {
     words: Words<W>,
@@ -134,12 +182,15 @@ impl<T, W: Widths> Ring<T, W> {
         &self.slots[self.words.shape().index(position)]
     }
 
-    /// Whether the slot of that position is free for its message.
+    /// Whether there is a free slot for one more message or permit, behind the permits.
     #[inline(always)]
-    fn is_free(&self, position: Position) -> bool {
-        // ORDERING: [slots.free] Acquire, pairs with the store in `read_out`: the message before
-        // was read before ours is written. Relaxed would let the two race.
-        self.slot(position).stamp.load(Acquire) == free(position)
+    fn has_free_slot(&self, tail: Tail<W>, first: &Slot<T>) -> bool {
+        if tail.held() == 0 {
+            return first.is_free_for(tail.position());
+        }
+        // CLAIM: [slots.window] the window grows by this slot, or moves on to it.
+        let last = self.words.shape().add(tail.position(), tail.held());
+        self.slot(last).is_free_for(last)
     }
 
     /// Adds a message at the end.
@@ -152,9 +203,8 @@ impl<T, W: Widths> Ring<T, W> {
                 Some(Refusal::Closed) => return Push::Closed(value),
                 Some(Refusal::Queue) => return Push::Queue(value),
             }
-            // CLAIM: [slots.window] the window moves on by one, so its new last slot must be free.
-            let last = self.words.shape().add(tail.position(), tail.held());
-            if !self.is_free(last) {
+            let slot = self.slot(tail.position());
+            if !self.has_free_slot(tail, slot) {
                 match self.words.room(tail) {
                     Room::Full => return Push::Full(value),
                     Room::Free => return Push::Busy(value),
@@ -163,7 +213,10 @@ impl<T, W: Widths> Ring<T, W> {
                 continue;
             }
             match self.words.claim(tail) {
-                Ok(claimed) => return Push::Done(self.write(claimed, value)),
+                Ok(claimed) => {
+                    slot.write(claimed.position, value);
+                    return Push::Done(claimed.told);
+                }
                 Err(now) => tail = now,
             }
         }
@@ -181,9 +234,7 @@ impl<T, W: Widths> Ring<T, W> {
             if Words::holds_all(tail) {
                 return Reserve::Full;
             }
-            // CLAIM: [slots.window] the window grows by one slot.
-            let last = self.words.shape().add(tail.position(), tail.held());
-            if !self.is_free(last) {
+            if !self.has_free_slot(tail, self.slot(tail.position())) {
                 match self.words.room(tail) {
                     Room::Full => return Reserve::Full,
                     Room::Free => return Reserve::Busy,
@@ -222,7 +273,8 @@ impl<T, W: Widths> Ring<T, W> {
         let tail = self.words.tail();
         // CLAIM: [slots.window] all but the last were free before, and nobody else adds to them.
         let last = tail.held().saturating_sub(1);
-        self.is_free(self.words.shape().add(tail.position(), last))
+        let last = self.words.shape().add(tail.position(), last);
+        self.slot(last).is_free_for(last)
     }
 
     /// Adds a message in exchange for a held permit, which is used up.
@@ -232,7 +284,11 @@ impl<T, W: Widths> Ring<T, W> {
     /// The value, if no receiver is left.
     pub(crate) fn redeem(&self, value: T) -> Result<Told, T> {
         match self.words.redeem() {
-            Redeem::Claimed(claimed) => Ok(self.write(claimed, value)),
+            Redeem::Claimed(claimed) => {
+                let slot = self.slot(claimed.position);
+                slot.write(claimed.position, value);
+                Ok(claimed.told)
+            }
             Redeem::Gone => Err(value),
         }
     }
@@ -242,33 +298,18 @@ impl<T, W: Widths> Ring<T, W> {
         self.words.release()
     }
 
-    #[inline(always)]
-    fn write(&self, claimed: Claimed, value: T) -> Told {
-        let position = claimed.position;
-        let slot = self.slot(position);
-        slot.value.with_mut(|cell| {
-            // SAFETY: [slots.owner] the position was claimed by us alone, and its slot is free:
-            // whoever read the message before is done, which `is_free` or the word carried here.
-            let cell = unsafe { &mut *cell };
-            cell.write(value);
-        });
-        // ORDERING: [slots.written] Release, pairs with the load in `pop`. Relaxed would let it
-        // read a message that is not there yet.
-        slot.stamp.store(written(position), Release);
-        claimed.told
-    }
-
     /// Takes the oldest message.
     #[inline]
     pub(crate) fn pop(&self) -> Pop<T> {
         let mut head = self.words.head();
         loop {
-            let position = head.position();
-            // ORDERING: [slots.written] Acquire, pairs with the store in `write`: the message is
-            // there. Relaxed would read it before it is.
-            if self.slot(position).stamp.load(Acquire) == written(position) {
+            let slot = self.slot(head.position());
+            if slot.holds(head.position()) {
                 match self.words.take(head) {
-                    Ok(taken) => return Pop::Got(self.read_out(taken), taken.senders_wait),
+                    Ok(taken) => {
+                        let next = self.words.shape().lapped(taken.position);
+                        return Pop::Got(slot.read_out(next), taken.senders_wait);
+                    }
                     Err(now) => head = now,
                 }
                 continue;
@@ -280,24 +321,6 @@ impl<T, W: Widths> Ring<T, W> {
                 Vacancy::Changed(now) => head = now,
             }
         }
-    }
-
-    #[inline(always)]
-    fn read_out(&self, taken: Taken) -> T {
-        let position = taken.position;
-        let slot = self.slot(position);
-        let value = slot.value.with_mut(|cell| {
-            // SAFETY: [slots.owner] the position was taken by us alone.
-            let cell = unsafe { &*cell };
-            // SAFETY: [slots.live] the stamp said written, and says free before anybody else
-            // looks at this slot: the value is read once.
-            unsafe { cell.assume_init_read() }
-        });
-        let next = self.words.shape().lapped(position);
-        // ORDERING: [slots.free] Release, pairs with the load in `is_free`. Relaxed would let the
-        // next message be written while we read this one.
-        slot.stamp.store(free(next), Release);
-        value
     }
 }
 

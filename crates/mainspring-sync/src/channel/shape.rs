@@ -43,6 +43,8 @@ pub(crate) struct Position(pub(crate) u64);
 pub(crate) struct Shape<W: Widths> {
     /// Slots of a lap.
     slots: u64,
+    /// The bits of an index. Kept beside their number: no shift where messages pass.
+    index_mask: u64,
     index_bits: u32,
     widths: PhantomData<fn() -> W>,
 }
@@ -71,6 +73,7 @@ impl<W: Widths> Shape<W> {
         );
         Self {
             slots,
+            index_mask: (1 << index_bits) - 1,
             index_bits,
             widths: PhantomData,
         }
@@ -79,7 +82,7 @@ impl<W: Widths> Shape<W> {
     /// Which slot of its lap a position falls on.
     #[inline(always)]
     pub(crate) fn index(self, position: Position) -> usize {
-        (position.0 & ((1 << self.index_bits) - 1)) as usize
+        (position.0 & self.index_mask) as usize
     }
 
     /// The first position that falls on that slot.
@@ -94,14 +97,13 @@ impl<W: Widths> Shape<W> {
         if self.index(position) as u64 + 1 < self.slots {
             return Position(position.0 + 1);
         }
-        let lap = (position.0 >> self.index_bits) + 1;
-        Position((lap << self.index_bits) & Self::POSITIONS)
+        Position(((position.0 | self.index_mask) + 1) & Self::POSITIONS)
     }
 
     /// The position on the same slot, one lap later.
     #[inline(always)]
     pub(crate) fn lapped(self, position: Position) -> Position {
-        Position((position.0 + (1 << self.index_bits)) & Self::POSITIONS)
+        Position((position.0 + self.index_mask + 1) & Self::POSITIONS)
     }
 
     /// The position `steps` after this one.

@@ -116,7 +116,16 @@ impl<T> Shared<T> {
     }
 
     /// As [`push`](Self::push), also where the note that a sender waits was left behind.
-    pub(crate) fn push_patiently(&self, mut value: T) -> Push<T> {
+    #[inline(always)]
+    pub(crate) fn push_patiently(&self, value: T) -> Push<T> {
+        match self.push(value) {
+            Push::Busy(value) | Push::Queue(value) => self.push_again(value),
+            other => other,
+        }
+    }
+
+    #[inline(never)]
+    fn push_again(&self, mut value: T) -> Push<T> {
         for _ in 0..PATIENCE {
             value = match self.push(value) {
                 Push::Busy(value) => value,
@@ -177,7 +186,16 @@ impl<T> Shared<T> {
     }
 
     /// As [`pop`](Self::pop); waits a moment for a message that is being written.
+    #[inline(always)]
     pub(crate) fn pop_patiently(&self) -> Pop<T> {
+        match self.pop() {
+            Pop::Busy => self.pop_again(),
+            other => other,
+        }
+    }
+
+    #[inline(never)]
+    fn pop_again(&self) -> Pop<T> {
         for turn in 0..PATIENCE {
             match self.pop() {
                 Pop::Busy if turn < PATIENCE / 2 => hint::spin_loop(),
@@ -239,6 +257,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes the senders' note back if it was left behind.
+    #[inline(never)]
     fn forget_senders(&self) -> bool {
         self.senders.with(|queue| self.forget_if_none(queue))
     }

@@ -14,3 +14,5 @@ mod props;
 mod sink;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod traits;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unbounded;

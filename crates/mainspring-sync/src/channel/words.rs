@@ -303,33 +303,36 @@ impl<W: Widths> Words<W> {
     pub(crate) fn redeem(&self) -> Redeem {
         let mut seen = self.tail();
         loop {
-            debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
-            let position = seen.position();
-            let held = seen.held() - 1;
-            let is_gone = seen.bits & GONE != 0;
-            let bits = if is_gone {
-                seen.bits
-            } else {
-                seen.at(self.shape.next(position))
-            };
-            // ORDERING: [words.window] Acquire, pairs with `hold` and `claim`: the slot was read
-            // out, as one of those who counted permits has seen.
-            // ORDERING: [words.ended] Release, pairs with the load in `vacancy`: of the last
-            // permit. One step weaker, the write would race, or the end would come without a past.
-            let swapped =
-                self.tail
-                    .0
-                    .compare_exchange_weak(seen.bits, bits - HELD_ONE, AcqRel, Relaxed);
-            match swapped {
-                Ok(_) if is_gone => return Redeem::Gone,
-                Ok(_) => {
-                    return Redeem::Claimed(Claimed {
-                        position,
-                        told: seen.told(held),
-                    });
-                }
-                Err(now) => seen = Tail::of(now),
+            match self.redeem_at(seen) {
+                Ok(redeemed) => return redeemed,
+                Err(now) => seen = now,
             }
+        }
+    }
+
+    /// As [`redeem`](Self::redeem), if the word is still this one.
+    #[inline]
+    pub(crate) fn redeem_at(&self, seen: Tail<W>) -> Result<Redeem, Tail<W>> {
+        debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
+        let position = seen.position();
+        let is_gone = seen.bits & GONE != 0;
+        let to = |position| seen.at(self.shape.next(position));
+        let bits = if is_gone { seen.bits } else { to(position) };
+        // ORDERING: [words.window] Acquire, pairs with `hold` and `claim`: the slot was read out,
+        // as one of those who counted permits has seen.
+        // ORDERING: [words.ended] Release, pairs with the load in `vacancy`: of the last permit.
+        // One step weaker, the write would race, or the end would come without a past.
+        let swapped =
+            self.tail
+                .0
+                .compare_exchange_weak(seen.bits, bits - HELD_ONE, AcqRel, Relaxed);
+        match swapped {
+            Ok(_) if is_gone => Ok(Redeem::Gone),
+            Ok(_) => Ok(Redeem::Claimed(Claimed {
+                position,
+                told: seen.told(seen.held() - 1),
+            })),
+            Err(now) => Err(Tail::of(now)),
         }
     }
 

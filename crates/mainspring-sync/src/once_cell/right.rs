@@ -100,7 +100,10 @@ pub(crate) fn put<T>(list: &WaitList<Init<T>>, value: T) -> Result<(), Refused<T
         }
         // SAFETY: [set-once.init] under the lock, where nobody else puts.
         match unsafe { init.place.put(value) } {
-            None => Ok(queue.wake_all()),
+            None => {
+                queue.wake_all();
+                Ok(())
+            }
             Some(value) => Err(Refused::Set(value)),
         }
     })

@@ -1,4 +1,6 @@
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod props;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod unit;

@@ -130,9 +130,15 @@ fn consume(rx: &Receiver<Message>, seed: u64) -> Vec<(usize, u32)> {
     }
 }
 
+/// The capacity of a channel that has none.
+const UNBOUNDED: usize = usize::MAX;
+
 fn run(producers: usize, consumers: usize, capacity: usize, messages: u32, seed: u64) {
     let alive = Arc::new(AtomicUsize::new(0));
-    let (tx, rx) = channel::bounded(capacity);
+    let (tx, rx) = match capacity {
+        UNBOUNDED => channel::unbounded(),
+        _ => channel::bounded(capacity),
+    };
     let (sent, received) = thread::scope(|scope| {
         let senders: Vec<_> = (0..producers)
             .map(|producer| {
@@ -188,6 +194,10 @@ fn history_of_many_threads_is_one_story() {
             (1, 3, 2),
             (3, 3, 1),
             (2, 2, 5),
+            // More than a ring holds: linked blocks.
+            (2, 2, 5_000),
+            (1, 1, UNBOUNDED),
+            (3, 3, UNBOUNDED),
         ] {
             run(producers, consumers, capacity, 2_000, seed);
         }

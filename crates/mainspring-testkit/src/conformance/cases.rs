@@ -75,7 +75,7 @@ pub fn channel_cases<C: Channel>() -> Vec<Case> {
 /// Makes a module with one `#[test]` for each case about waiting.
 ///
 /// ```
-/// # use mainspring_core::sync::Arc;
+/// # use std::sync::Arc;
 /// # use mainspring_testkit::conformance::{Shape, Subject, Waited};
 /// # pub struct MySemaphore;
 /// # impl Subject for MySemaphore {

@@ -5,8 +5,8 @@ use super::trail::ensure;
 use super::world::{Waiter, World};
 use super::{Check, Miss, Subject, Trail};
 use crate::hand::Hand;
+use crate::sync::{Arc, Mutex};
 use crate::waker::{Moment, Script};
-use mainspring_core::sync::{Arc, Mutex};
 
 const NO_CLOSE: &str = "it cannot be closed";
 

@@ -4,9 +4,9 @@ use super::trail::ensure;
 use super::world::{Waiter, World};
 use super::{Check, Miss, Subject, Trail};
 use crate::hand::Hand;
+use crate::sync::{Arc, Mutex};
 use crate::waker::{Moment, Script};
 use mainspring_core::random::Random;
-use mainspring_core::sync::{Arc, Mutex};
 
 /// Why a case that grants to one waiter does not apply.
 pub(super) const NEVER_ALONE: &str = "nobody is let go alone";

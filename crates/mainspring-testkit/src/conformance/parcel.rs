@@ -1,9 +1,9 @@
 //! Values that make trouble when they are dropped.
 
 use crate::history::Stamp;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::waker::Scripted;
-use mainspring_core::sync::Arc;
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::fmt;
 
 /// Makes parcels, and counts those that are alive.

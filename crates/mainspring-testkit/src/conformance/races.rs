@@ -4,11 +4,11 @@ use super::drops::{NEVER_ALONE, lets_one_go};
 use super::trail::ensure;
 use super::world::{Waiter, World};
 use super::{Check, Miss, Subject, Trail};
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use crate::sync::spin_loop;
 use crate::waker::Script;
 use mainspring_core::random::Random;
-use mainspring_core::sync::Arc;
-use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use mainspring_core::sync::hint::spin_loop;
 use std::panic::resume_unwind;
 use std::sync::Barrier;
 use std::task::Poll;
@@ -19,24 +19,47 @@ const ROUNDS: usize = 200;
 /// Two threads that do something at about the same time, a little earlier or later each round.
 struct Start {
     barrier: Barrier,
-    delays: [u32; 2],
+    delays: [Delay; 2],
+}
+
+/// By how much a thread is late: a few hundred cycles where there are two processors, and a few
+/// turns of the scheduler where there is one to share.
+#[derive(Clone, Copy)]
+enum Delay {
+    None,
+    Spins(u32),
+    Yields(u32),
+}
+
+impl Delay {
+    fn draw(random: &mut Random) -> Self {
+        match random.below(4) {
+            0 => Self::None,
+            1 | 2 => Self::Spins(random.below(400)),
+            _ => Self::Yields(1 + random.below(20)),
+        }
+    }
+
+    fn wait(self) {
+        match self {
+            Self::None => {}
+            Self::Spins(count) => (0..count).for_each(|_| spin_loop()),
+            Self::Yields(count) => (0..count).for_each(|_| thread::yield_now()),
+        }
+    }
 }
 
 impl Start {
     fn new(random: &mut Random) -> Self {
-        const SPINS: u32 = 400;
-        let mut delay = || random.below(SPINS) * random.below(2);
         Self {
             barrier: Barrier::new(2),
-            delays: [delay(), delay()],
+            delays: [Delay::draw(random), Delay::draw(random)],
         }
     }
 
     fn go(&self, side: usize) {
         self.barrier.wait();
-        for _ in 0..self.delays[side] {
-            spin_loop();
-        }
+        self.delays[side].wait();
     }
 }
 

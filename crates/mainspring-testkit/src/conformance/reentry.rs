@@ -7,9 +7,9 @@ use super::drops::lets_one_go;
 use super::trail::ensure;
 use super::world::{Waiter, World};
 use super::{Check, Miss, Subject, Trail};
+use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::sync::{Arc, Mutex};
 use crate::waker::{Moment, Script, Tally};
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use mainspring_core::sync::{Arc, Mutex};
 use std::fmt;
 
 /// What a waker does when it is called.

@@ -1,7 +1,7 @@
 //! What a case leaves behind for whoever waits for it, and how it ends.
 
+use crate::sync::{Arc, Mutex};
 use mainspring_core::random::Random;
-use mainspring_core::sync::{Arc, Mutex};
 use std::fmt;
 
 /// How a case ends.

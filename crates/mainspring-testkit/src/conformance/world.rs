@@ -3,9 +3,9 @@
 use super::trail::ensure;
 use super::{Check, Shape, Subject, Waited};
 use crate::hand::Hand;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::waker::{Script, Scripted};
-use mainspring_core::sync::Arc;
-use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Poll;
 

@@ -1,6 +1,6 @@
 use super::{Turn, drop_everywhere};
 use crate::block::block_on;
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};

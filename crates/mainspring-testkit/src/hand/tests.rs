@@ -1,6 +1,6 @@
 use super::Hand;
+use crate::sync::Arc;
 use crate::waker::Script;
-use mainspring_core::sync::Arc;
 use mainspring_core::{budget, poll};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -76,4 +76,20 @@ fn spent_poll_is_one_of_a_root_without_budget() {
         budget::poll_proceed(cx).map(budget::Unit::spend)
     }));
     assert!(free.poll().is_ready());
+}
+
+#[test]
+fn tools_go_where_they_are_needed() {
+    fn is_send<T: Send>() {}
+    fn is_sync<T: Sync>() {}
+    // A hand is polled by whoever has it: it is sent and not shared. What it gives may be neither.
+    is_send::<Hand<()>>();
+    is_send::<Hand<std::rc::Rc<()>>>();
+    is_send::<crate::Puppet>();
+    is_send::<Script>();
+    is_send::<crate::Tally>();
+    is_sync::<crate::Tally>();
+    is_send::<crate::conformance::Parcel>();
+    is_sync::<crate::History>();
+    is_sync::<crate::conformance::Report>();
 }

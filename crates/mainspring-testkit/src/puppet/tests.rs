@@ -1,7 +1,7 @@
 use super::Puppet;
 use crate::hand::Hand;
+use crate::sync::Arc;
 use mainspring_core::poll;
-use mainspring_core::sync::Arc;
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Poll;

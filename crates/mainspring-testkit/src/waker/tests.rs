@@ -1,6 +1,6 @@
 use super::{Moment, Script, Scripted, Tally};
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use mainspring_core::sync::{Arc, Mutex};
+use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::sync::{Arc, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::thread;

@@ -2,12 +2,21 @@
 //! well, which are listed; no other case may.
 
 use crate::sloppy::{Fault, Has, Sloppy};
-use mainspring_testkit::conformance::{Outcome, Report, Suite};
+use mainspring_testkit::conformance::{Outcome, Suite};
 use std::time::Duration;
 
 /// The case of that name is red; others only if they are listed.
-pub(crate) fn assert_red(report: &Report, named: &str, others: &[&str]) {
-    let misses = report.misses();
+///
+/// A fault that takes two threads may stay hidden when the machine is busy: the case is run again.
+pub(crate) fn assert_red(suite: impl Fn() -> Suite, named: &str, others: &[&str]) {
+    const AGAIN: usize = 10;
+    let report = suite().run();
+    let mut misses = report.misses();
+    for _ in 0..AGAIN {
+        if !misses.contains(&named) {
+            misses.extend(suite().only(named).run().misses());
+        }
+    }
     assert!(misses.contains(&named), "`{named}` is not red:\n{report}");
     for miss in misses {
         let is_listed = miss == named || others.contains(&miss);
@@ -24,8 +33,8 @@ macro_rules! faults {
                 impl Has for Faulty {
                     const FAULT: Fault = Fault::$fault;
                 }
-                let report = Suite::of_subject::<Sloppy<Faulty>>().run();
-                assert_red(&report, stringify!($case), &[$($(stringify!($other)),+)?]);
+                let suite = Suite::of_subject::<Sloppy<Faulty>>;
+                assert_red(suite, stringify!($case), &[$($(stringify!($other)),+)?]);
             }
         )*
     };
@@ -142,8 +151,8 @@ deadlocks! {
 
 /// What panics under the lock is called under the lock, so that this one hangs too.
 fn assert_poisoned<F: Has>(named: &str, hangs: &str) {
-    let suite = Suite::of_subject::<Sloppy<F>>().except(&[hangs]);
-    assert_red(&suite.run(), named, &[]);
+    let suite = || Suite::of_subject::<Sloppy<F>>().except(&[hangs]);
+    assert_red(suite, named, &[]);
 }
 
 #[test]

@@ -223,8 +223,8 @@ macro_rules! faults {
                 impl Has for Faulty {
                     const FAULT: Fault = Fault::$fault;
                 }
-                let report = Suite::of_channel::<Leaky<Faulty>>().run();
-                assert_red(&report, stringify!($case), &[$($(stringify!($other)),+)?]);
+                let suite = Suite::of_channel::<Leaky<Faulty>>;
+                assert_red(suite, stringify!($case), &[$($(stringify!($other)),+)?]);
             }
         )*
     };

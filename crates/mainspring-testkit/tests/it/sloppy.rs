@@ -161,7 +161,7 @@ impl<F: Has> Sloppy<F> {
         });
         self.wake(wakers);
         if close && Self::has(Fault::CloseMissesNewcomer) {
-            std::thread::yield_now();
+            gap();
             self.locked(|state| state.is_closed = true);
         }
         // It goes on for as long as somebody waits.
@@ -174,6 +174,13 @@ impl<F: Has> Sloppy<F> {
                 self.release_all(false);
             }
         }
+    }
+}
+
+/// Long enough for another thread to get in between, also on one processor.
+fn gap() {
+    for _ in 0..100 {
+        std::thread::yield_now();
     }
 }
 
@@ -316,7 +323,7 @@ impl<F: Has> Future for Wait<F> {
         if F::FAULT == Fault::LooksBeforeItQueues && self.id.is_none() {
             let found = list.locked(|state| state.free > 0 || state.is_closed);
             if !found {
-                std::thread::yield_now();
+                gap();
                 list.locked(|state| self.push(state, waker.take()));
                 return Poll::Pending;
             }
@@ -364,7 +371,7 @@ fn leave_and_come_back<F: Has>(
     let Some(old) = left else {
         return list.locked(|state| wait.again(id, state, &mut waker));
     };
-    std::thread::yield_now();
+    gap();
     list.locked(|state| {
         let closed = state.is_closed;
         state.entries.push_front(Entry {

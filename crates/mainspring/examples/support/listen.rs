@@ -1,6 +1,7 @@
 //! From what the command line says to a listener.
 
 use mainspring::net::{TcpListener, lookup_host};
+use mainspring::{Backend, LocalRuntime};
 use std::io;
 
 /// Listens on the first address of `host`, a name or an IP address with a port, that is to be had.
@@ -13,4 +14,18 @@ pub(crate) async fn on(host: &str) -> io::Result<TcpListener> {
         }
     }
     Err(last.unwrap_or_else(|| io::Error::other(format!("{host} has no address"))))
+}
+
+/// Says where the server listens and what serves it, and why, if nobody asked for that.
+pub(crate) fn announce(
+    runtime: &LocalRuntime,
+    asked: Backend,
+    listener: &TcpListener,
+) -> io::Result<()> {
+    let (addr, backend) = (listener.local_addr()?, listener.backend());
+    println!("listening on {addr} (backend: {backend})");
+    if asked == Backend::Auto && backend != Backend::Uring {
+        println!("{}", runtime.explanation());
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use mainspring_core::spawn::Spawner;
 use mainspring_core::task::{JoinHandle, TaskInfo};
 use mainspring_core::time::Nanos;
 use mainspring_executor::{Home, LocalExecutor, Step};
-use mainspring_reactor::{Backend, Reactor};
+use mainspring_reactor::{Backend, Explanation, Reactor};
 use mainspring_timer::TimerDriver;
 use std::fmt;
 use std::future::Future;
@@ -71,7 +71,7 @@ use std::time::Duration;
 /// ```
 pub struct LocalRuntime {
     executor: LocalExecutor,
-    backend: Backend,
+    explanation: Explanation,
     name: Box<str>,
 }
 
@@ -173,10 +173,24 @@ impl LocalRuntime {
         self.executor.spawner()
     }
 
-    /// Which backend serves its sockets: never [`Backend::Auto`]. [`Backend::explain`] says why.
+    /// Which backend serves its sockets: never [`Backend::Auto`].
+    /// [`explanation`](Self::explanation) says why.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        self.backend
+        self.explanation.used()
+    }
+
+    /// Which backend serves its sockets, and why no other, as it was found when the runtime was
+    /// built. [`Backend::explain`] speaks of a runtime that would be built now.
+    ///
+    /// ```
+    /// let runtime = mainspring::LocalRuntime::new()?;
+    /// println!("{}", runtime.explanation());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn explanation(&self) -> Explanation {
+        self.explanation
     }
 
     /// What it was called when it was built: for logs.
@@ -248,7 +262,7 @@ impl fmt::Debug for LocalRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalRuntime")
             .field("name", &self.name)
-            .field("backend", &self.backend)
+            .field("backend", &self.backend())
             .field("tasks", &self.len())
             .finish_non_exhaustive()
     }
@@ -291,10 +305,10 @@ impl LocalBuilder {
     /// asked for by name is not to be had.
     pub fn build(self) -> io::Result<LocalRuntime> {
         let reactor = Reactor::with_backend(self.backend)?;
-        let backend = reactor.backend();
+        let explanation = reactor.explanation();
         Ok(LocalRuntime {
             executor: LocalExecutor::with_driver(Box::new(TimerDriver::new(reactor))),
-            backend,
+            explanation,
             name: self.name,
         })
     }

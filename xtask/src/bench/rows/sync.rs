@@ -2,7 +2,7 @@
 
 use super::Bars::Ratio;
 use super::Kind::Timed;
-use super::{Reference, Row};
+use super::{Reference, Row, bars};
 
 const fn sync(
     id: &'static str,
@@ -20,6 +20,7 @@ const fn sync(
         bars: Ratio,
         first_bar,
         goal,
+        bars_by_name: bars::OURS,
         reference,
     }
 }

@@ -15,17 +15,28 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
 
 fn dialogue(_ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
     echo_client::talk(address)?;
-    end_with_an_idle_connection(address, server)
-        .map_err(|error| format!("a connection that is idle when the server ends: {error}"))
+    the_end(address, server)
+        .map_err(|error| format!("connections that are open when the server ends: {error}"))
 }
 
-/// A client that has nothing to say does not keep the server, and hears that it has ended.
-fn end_with_an_idle_connection(address: SocketAddr, server: &mut Service) -> io::Result<()> {
-    let mut stream = echo_client::connect(address)?;
-    echo_client::exchange(&mut stream, b"are you there?")?;
+/// A client that has nothing to say does not keep the server, and hears that it has ended. One that
+/// has sent more than it has read gets what the server has received, and no reset.
+fn the_end(address: SocketAddr, server: &mut Service) -> io::Result<()> {
+    let message: Vec<u8> = (0..100_003).map(|at| (at / 7) as u8).collect();
+    let mut slow = echo_client::connect(address)?;
+    echo_client::send_until_nobody_reads(&mut slow, &message)?;
+    let mut idle = echo_client::connect(address)?;
+    echo_client::exchange(&mut idle, b"are you there?")?;
     server.terminate();
-    match stream.read(&mut [0])? {
-        0 => Ok(()),
-        _ => Err(io::Error::other("it says something more")),
+    if idle.read(&mut [0])? > 0 {
+        return Err(io::Error::other("it says something more"));
     }
+    drop(idle);
+    let mut echo = Vec::new();
+    slow.read_to_end(&mut echo)?;
+    let expected = message.iter().cycle();
+    if echo.is_empty() || echo.iter().zip(expected).any(|(heard, said)| heard != said) {
+        return Err(io::Error::other("what came back was not said"));
+    }
+    Ok(())
 }

@@ -13,7 +13,14 @@ const GREETING: &str = "hello from mainspring\n";
 
 /// Starts it, talks to it, and ends it in the middle of a request.
 pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
-    server::drive(ctx, executable, &["--header-timeout", "1"], dialogue)
+    for (seconds, why) in [
+        ("-1", "`--header-timeout -1`: it is negative"),
+        ("soon", "`--header-timeout soon`: "),
+        ("99999999999", "number too large"),
+    ] {
+        server::refuses(ctx, executable, &["--header-timeout", seconds], why)?;
+    }
+    server::drive(ctx, executable, &["--header-timeout=1"], dialogue)
 }
 
 fn dialogue(ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
@@ -68,13 +75,28 @@ fn half_a_header(address: SocketAddr) -> io::Result<()> {
 
 /// The server is told to end while it has a request to answer, and answers it. That it has read the
 /// second request is certain once the first is answered: both came at once.
+///
+/// Another client has sent more requests than it has read answers to. It reads them when the first
+/// one is served, long after the signal: they are whole, and then the connection ends.
 fn last_request(address: SocketAddr, server: &mut Service) -> io::Result<()> {
+    let mut slow = Connection::open(address)?;
+    slow.send_until_nobody_reads(&request("GET", "/"))?;
     let mut connection = Connection::open(address)?;
     connection.send(&(request("GET", "/") + &request("GET", "/slow")))?;
     expect(&connection.answer("GET")?, 200, GREETING)?;
     server.terminate();
     expect(&connection.answer("GET")?, 200, GREETING)?;
-    connection.expect_end()
+    connection.expect_end()?;
+    drop(connection);
+    let mut answers = 0;
+    while let Some(answer) = slow.answer_or_end("GET")? {
+        expect(&answer, 200, GREETING)?;
+        answers += 1;
+    }
+    match answers {
+        0 => Err(io::Error::other("the slow reader got no answer at all")),
+        _ => Ok(()),
+    }
 }
 
 fn expect(answer: &Answer, status: u16, body: &str) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! As much of an HTTP/1.1 client as the dialogue with a server needs.
 
-use crate::stage::echo_client::connect;
+use crate::stage::echo_client::{self, connect};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -36,6 +36,22 @@ impl Connection {
 
     pub(super) fn send(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())
+    }
+
+    /// Sends `text` again and again, and reads nothing, until the server does not read either.
+    pub(super) fn send_until_nobody_reads(&mut self, text: &str) -> io::Result<()> {
+        echo_client::send_until_nobody_reads(&mut self.stream, text.repeat(1_000).as_bytes())
+    }
+
+    /// The next answer; `None`: the server has ended the connection after the last one.
+    pub(super) fn answer_or_end(&mut self, method: &str) -> io::Result<Option<Answer>> {
+        if self.pending.is_empty() {
+            match self.read_more() {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+                read => read?,
+            }
+        }
+        self.answer(method).map(Some)
     }
 
     /// Reads the answer to a request with this method.

@@ -27,6 +27,7 @@ pub(super) fn drive(
     dialogue: Dialogue,
 ) -> Result<(), String> {
     command_line(ctx, executable)?;
+    explains(ctx, executable)?;
     let best = on_backend(ctx, executable, "auto", options, dialogue)?;
     if best == EVERYWHERE {
         return Ok(());
@@ -38,24 +39,61 @@ pub(super) fn drive(
     Ok(())
 }
 
-/// Help is help, and an option that is none is told.
+/// Command lines that no server takes, and what it says about each.
+const WRONG: &[(&[&str], &str)] = &[
+    (&["--colour", "blue"], "there is no option `--colour`"),
+    (&["--colour"], "there is no option `--colour`"),
+    (&["--colour=blue"], "there is no option `--colour`"),
+    (&["-5"], "there is no option `-5`"),
+    (&["9000"], "`9000` belongs to no option"),
+    (&["--addr"], "`--addr` has no value"),
+    (&["--addr", "--backend"], "`--addr` has no value"),
+    (&["--backend", "epoll"], "no backend is called \"epoll\""),
+    (&["--backend=epoll"], "no backend is called \"epoll\""),
+    (&["--backend="], "no backend is called \"\""),
+];
+
+/// Help is help, and what is wrong is told.
 fn command_line(ctx: &Context, executable: &Path) -> Result<(), String> {
     let help = ctx.command(executable).arg("--help");
     let text = help.capture().ok(&help)?;
     if !text.contains("--backend") || !text.contains("--addr") {
         return Err(format!("`--help` does not name the options:\n{text}"));
     }
-    let wrong = ctx.command(executable).args(["--colour", "blue"]);
+    WRONG
+        .iter()
+        .try_for_each(|(arguments, why)| refuses(ctx, executable, arguments, why))
+}
+
+/// It ends with the code for a wrong command line, and says why.
+pub(super) fn refuses(
+    ctx: &Context,
+    executable: &Path,
+    arguments: &[&str],
+    why: &str,
+) -> Result<(), String> {
+    let wrong = ctx.command(executable).args(arguments);
     let output = wrong.capture();
-    if output.ending != Ending::Code(2) || !output.stderr.contains("--colour") {
-        return Err(format!(
-            "{}: {}\n{}",
-            output.ending,
-            wrong.line(),
-            output.stderr
-        ));
+    let first = output.stderr.lines().next().unwrap_or_default();
+    if output.ending == Ending::Code(2) && first.contains(why) {
+        return Ok(());
     }
-    Ok(())
+    Err(format!(
+        "expected {why:?}, {}: {}\n{}",
+        output.ending,
+        wrong.line(),
+        output.stderr
+    ))
+}
+
+/// A server that has to do without the ring, and was not told to, says why.
+fn explains(ctx: &Context, executable: &Path) -> Result<(), String> {
+    let command = (ctx.command(executable).args(["--addr=127.0.0.1:0"]))
+        .env("MAINSPRING_BACKEND", EVERYWHERE);
+    let mut server = command.start_service()?;
+    server.wait_for_line("readiness ", START_LIMIT)?;
+    server.terminate();
+    server.wait_for_end(END_LIMIT).map(drop)
 }
 
 /// Returns the backend that the server says it has.

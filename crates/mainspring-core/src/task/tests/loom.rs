@@ -2,7 +2,7 @@
 
 use super::support::{Letter, Mailbox, Queue, Scene, poll_once, scheduler, spawn};
 use crate::sync::Arc;
-use crate::task::{self, JoinHandle, Ran};
+use crate::task::{self, JoinHandle, Ran, TaskState};
 use crate::time::Nanos;
 use crate::wait::{self, WaitKind};
 use loom::model::Builder;
@@ -326,8 +326,10 @@ fn snapshot_racing_a_poll_never_mixes_two_reasons() {
         let task = queue.with_registry(|all| all.iter().next().map(|task| (*task).clone()));
         let task = task.unwrap();
         let looking = thread::spawn(move || {
-            let waits_for = task.info(Nanos::ZERO).waits_for;
-            waits_for.map(|reason| (reason.kind, reason.object))
+            let info = task.info(Nanos::ZERO);
+            let is_waiting = info.state == TaskState::Waiting;
+            assert_eq!(is_waiting, info.waits_for.is_some(), "wait.torn: {info:?}");
+            info.waits_for.map(|reason| (reason.kind, reason.object))
         });
         waker.wake();
         let _ = queue.run_one();

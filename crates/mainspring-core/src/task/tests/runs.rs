@@ -1,15 +1,18 @@
 //! What a run tells, what a task knows of itself, and what it weighs.
 
 use super::support::{Queue, poll_once, scheduler, spawn};
+use crate::blocking::BlockingGroup;
 use crate::poll::TaskStamp;
+use crate::shutdown::Controller;
 use crate::sync::Arc;
 use crate::task::{self, Ran, TaskId, TaskState};
-use crate::time::Nanos;
+use crate::time::{Deadline, Nanos};
 use crate::trace::{self, Hooks, Spawn, Wake};
 use crate::wait::{self, WaitKind};
 use std::future::{pending, poll_fn};
 use std::sync::Mutex;
 use std::task::Poll;
+use std::time::Duration;
 
 #[test]
 fn spawned_task_runs_and_its_output_is_joined() {
@@ -65,11 +68,43 @@ fn snapshot_tells_state_polls_and_what_is_waited_for() {
     assert_eq!((waits.state, waits.polls), (TaskState::Waiting, 1));
     let reason = waits.waits_for.unwrap();
     assert_eq!((reason.kind, reason.object), (WaitKind::Receive, 77));
+    let line = waits.to_string();
+    assert!(line.ends_with(", waiting for Receive for 0ns"), "{line}");
     join.abort();
     let aborted = look().unwrap();
     assert!(aborted.is_cancelled && aborted.waits_for.is_none());
     queue.run_all();
     assert!(look().is_none(), "task.registry: a complete task is listed");
+}
+
+// What is ready keeps nobody waiting; a future from elsewhere does not say what it waits for.
+#[test]
+fn task_that_waits_outside_the_family_shows_no_reason_and_its_line_says_so() {
+    let queue = Queue::new();
+    let shutdown = Controller::new();
+    shutdown.request(Deadline::after(Duration::ZERO));
+    let signal = shutdown.signal();
+    let group = BlockingGroup::new();
+    let join = spawn(&queue, async move {
+        signal.requested().await;
+        group.drained().await;
+        pending::<()>().await;
+    });
+    let look = || queue.with_registry(|all| all.iter().next().map(|t| t.info(Nanos(5 << 30))));
+    let line = look().unwrap().to_string();
+    assert!(line.ends_with(", waiting to be polled"), "{line}");
+    queue.run_all();
+    let info = look().unwrap();
+    assert_eq!((info.state, info.waits_for), (TaskState::Waiting, None));
+    let line = info.to_string();
+    let start = format!("task {} spawned at {}, ", join.id(), info.spawned_at);
+    assert!(line.starts_with(&start), "{line}");
+    assert!(
+        line.ends_with("waiting for something outside the family"),
+        "{line}"
+    );
+    queue.shut_down();
+    drop(join);
 }
 
 // A task is made RUNNING, so a look at it has to tell its queue from its first poll.

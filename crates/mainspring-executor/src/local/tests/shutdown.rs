@@ -59,6 +59,24 @@ fn task_that_does_not_end_is_dropped_and_named_with_what_it_waits_for() {
     assert!(crate::block_on(task).is_err_and(|error| error.is_cancelled()));
 }
 
+#[test]
+fn task_that_waits_outside_the_family_is_named_without_an_invented_wait() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn_local(pending::<()>());
+    let _ = executor.tick();
+    let report = executor.shutdown(Duration::ZERO);
+    assert_eq!(report.dropped[0].waits_for, None);
+    let text = report.to_string();
+    assert!(
+        text.contains(&format!("\ndropped task {} ", task.id())),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("waiting for something outside the family"),
+        "{text}"
+    );
+}
+
 // WITNESS: local.closed
 #[test]
 fn nothing_is_spawned_after_the_shutdown_began() {
@@ -105,7 +123,7 @@ fn cleanup_deferred_by_a_dropped_task_runs_before_the_end() {
     }));
     let _ = executor.tick();
     // Longer than no time at all: the grace is half of it.
-    let report = executor.shutdown(Duration::from_millis(20));
+    let report = executor.shutdown(Duration::from_secs(2));
     assert_eq!(report.dropped.len(), 1);
     assert!(report.unfinished_cleanups.is_empty(), "{report}");
     assert_eq!(receiver.recv(), Ok(7));

@@ -4,7 +4,6 @@ use super::{Lent, SLOTS};
 use Waited::{Closed, Granted};
 use mainspring_testkit::Boxed;
 use mainspring_testkit::conformance::{Shape, Subject, Waited};
-use std::mem;
 use std::sync::{Arc, Mutex};
 
 pub(crate) struct FlumeRecv {
@@ -144,7 +143,7 @@ impl Subject for FuturesMutex {
         let this = Arc::clone(self);
         Box::pin(async move {
             let guard = Arc::clone(&this.mutex).lock_owned().await;
-            let old = mem::replace(&mut *this.held.lock().unwrap(), Some(guard));
+            let old = this.held.lock().unwrap().replace(guard);
             drop(old);
             Granted
         })

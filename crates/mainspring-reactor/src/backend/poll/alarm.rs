@@ -95,3 +95,6 @@ fn monotonic() -> io::Result<Duration> {
     }
     Ok(Duration::new(now.tv_sec as u64, now.tv_nsec as u32))
 }
+
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod tests;

@@ -121,6 +121,37 @@ fn sender_that_is_dropped_while_it_is_granted_room_passes_it_on() {
     });
 }
 
+// WITNESS: channel.room
+/// Between the moment at which room is made and the one at which it is granted, a newcomer finds
+/// it and must leave it to the one that waits.
+#[test]
+fn newcomer_does_not_take_the_room_of_a_sender_that_waits() {
+    for tries in [false, true] {
+        three_threads(move || {
+            let (tx, rx) = bounded(1);
+            tx.try_send(1).unwrap();
+            let bells = [(); 2].map(|()| std::sync::Arc::new(Bell));
+            let mut waits = Box::pin(tx.send(2));
+            assert!(poll_with(waits.as_mut(), &bells[0]).is_pending());
+            let receiver = thread::spawn(move || {
+                assert_eq!(rx.try_recv(), Ok(1));
+                rx
+            });
+            if tries {
+                assert!(tx.try_send(3).is_err(), "channel.room: overtaken");
+            } else {
+                let mut newcomer = Box::pin(tx.send(3));
+                let found = poll_with(newcomer.as_mut(), &bells[1]);
+                assert!(found.is_pending(), "channel.room: overtaken");
+            }
+            let rx = receiver.join().unwrap();
+            assert!(was_woken(&bells[0]));
+            assert!(poll_with(waits.as_mut(), &bells[0]).is_ready());
+            drop(rx);
+        });
+    }
+}
+
 // WITNESS: words.closed, words.end
 /// S7, B167.
 #[test]

@@ -1,7 +1,11 @@
 //! Random futures, polled and dropped at random, against a ledger of the messages.
 
 use super::kit::Hand;
-use crate::channel::{Permit, Receiver, Recv, Reserve, Send, Sender, TrySendError, bounded};
+use crate::channel::blocks::Blocks;
+use crate::channel::store::Store;
+use crate::channel::{
+    Permit, Receiver, Recv, Reserve, Send, Sender, TrySendError, bounded, channel, unbounded,
+};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -240,12 +244,17 @@ proptest! {
     /// is dropped when.
     #[test]
     fn messages_are_conserved_whatever_is_dropped_when(
-        capacity in 1_usize..=4,
+        capacity in prop::option::weighted(0.8, 1_usize..=4),
+        in_blocks in any::<bool>(),
         steps in prop::collection::vec(step(), 1..120),
     ) {
         let ledger = RefCell::new(Ledger::default());
         {
-            let (tx, rx) = bounded(capacity);
+            let (tx, rx) = match capacity {
+                None => unbounded(),
+                Some(_) if in_blocks => channel(Store::Blocks(Box::new(Blocks::new(capacity)))),
+                Some(capacity) => bounded(capacity),
+            };
             let mut world = World {
                 tx: &tx,
                 rx: &rx,
@@ -256,13 +265,14 @@ proptest! {
             };
             for step in steps {
                 world.apply(step);
-                assert!(world.rx.len() + world.permits.len() <= capacity);
+                let most = capacity.unwrap_or(usize::MAX);
+                assert!(world.rx.len() + world.permits.len() <= most);
             }
             world.check_that_nobody_sleeps_in_vain();
             drop(std::mem::take(&mut world.pending));
             drop(std::mem::take(&mut world.permits));
             // Nothing of what they had is lost.
-            if !tx.is_closed() {
+            if let Some(capacity) = capacity.filter(|_| !tx.is_closed()) {
                 let room = std::iter::from_fn(|| tx.try_reserve().ok()).collect::<Vec<_>>();
                 assert_eq!(room.len() + tx.len(), capacity);
             }
