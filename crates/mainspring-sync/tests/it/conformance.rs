@@ -7,6 +7,7 @@
 //!
 //! - `Barrier`: who waits there is also who lets the others go, and the suite has waiters that have
 //!   nobody released yet, as many as it likes.
+//! - Senders of an unbounded channel: they do not wait, but for the 65,536th permit.
 //! - `oneshot`, as a receiver: there is one, and the suite needs several. Its `closed` likewise.
 //! - `OnceCell`, `Lazy`: the first who waits does the work that the others wait for.
 //! - `upgrade` and `upgradable_read` of a lock: an upgradable guard borrows its lock, and the suite
@@ -25,6 +26,7 @@ mod signals;
 mod spent;
 mod values;
 
+use mainspring_sync::channel;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
@@ -36,6 +38,20 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
         Poll::Pending => None,
+    }
+}
+
+/// The capacity of a channel that has none.
+const UNBOUNDED: usize = usize::MAX;
+
+/// More than a ring holds: linked blocks.
+const LARGE: usize = 5_000;
+
+/// A channel of each kind there is.
+fn open<T>(capacity: usize) -> (channel::Sender<T>, channel::Receiver<T>) {
+    match capacity {
+        UNBOUNDED => channel::unbounded(),
+        _ => channel::bounded(capacity),
     }
 }
 

@@ -1,9 +1,10 @@
-//! Bounded channels, seen from either end: to a receiver a grant is a message, to a sender it is
+//! Channels, seen from either end: to a receiver a grant is a message, to a sender it is
 //! room for one.
 //!
 //! `send_many` and `recv_many` are no grants of many: each message is one, and a waker that panics
 //! at the first of them ends the call before the second.
 
+use super::{LARGE, UNBOUNDED, open};
 use Waited::{Closed, Granted};
 use futures_core::Stream;
 use mainspring_sync::channel::{self, Receiver, Sender};
@@ -15,10 +16,13 @@ use std::sync::{Arc, Mutex};
 
 conformance! { mod recv_of_one: super::Receivers<1, super::Recv>; }
 conformance! { mod recv_of_four: super::Receivers<4, super::Recv>; }
+conformance! { mod recv_of_many: super::Receivers<{ super::LARGE },  super::Recv>; }
+conformance! { mod recv_of_unbounded: super::Receivers<{ super::UNBOUNDED },  super::Recv>; }
 conformance! { mod recv_many_of_four: super::Receivers<4, super::RecvMany>; }
 conformance! { mod stream_of_four: super::Receivers<4, super::Next>; }
 conformance! { mod send_to_one: super::Senders<1, super::Send>; }
 conformance! { mod send_to_four: super::Senders<4, super::Send>; }
+conformance! { mod send_to_many: super::Senders<{ super::LARGE }, super::Send>; }
 conformance! { mod send_many_to_four: super::Senders<4, super::SendMany>; }
 conformance! { mod reserve_of_one: super::Senders<1, super::Reserve>; }
 conformance! { mod reserve_of_four: super::Senders<4, super::Reserve>; }
@@ -45,7 +49,7 @@ impl<const CAPACITY: usize, W: Way<Receiver<u8>>> Subject for Receivers<CAPACITY
     }
 
     fn new() -> Self {
-        let (sender, receiver) = channel::bounded(CAPACITY);
+        let (sender, receiver) = open(CAPACITY);
         Self {
             sender,
             receiver,
@@ -118,7 +122,7 @@ impl<const CAPACITY: usize, W: Way<Sender<u8>>> Subject for Senders<CAPACITY, W>
     }
 
     fn new() -> Self {
-        let (sender, receiver) = channel::bounded(CAPACITY);
+        let (sender, receiver) = open(CAPACITY);
         while sender.try_send(0).is_ok() {}
         Self {
             sender,

@@ -1,8 +1,9 @@
-//! Bounded channels between threads that yield at random and give up what they wait for:
+//! Channels between threads that yield at random and give up what they wait for:
 //! `MAINSPRING_SEED=n cargo test -p mainspring-sync chaos` replays the choices of a run.
 
+use super::{LARGE, UNBOUNDED, open};
 use mainspring_core::random::Random;
-use mainspring_sync::channel::{self, Closed, Receiver, Sender};
+use mainspring_sync::channel::{Closed, Receiver, Sender};
 use mainspring_testkit::{Consumer, History, Producer, Stamp, block_on, seeded};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -127,7 +128,7 @@ fn consume(rx: &Receiver<Stamp>, consumer: &Consumer, random: &mut Random) {
 /// One run; with `closes`, somebody closes the channel in the middle.
 fn run(producers: usize, consumers: usize, capacity: usize, closes: bool, random: &mut Random) {
     let history = History::new();
-    let (tx, rx) = channel::bounded(capacity);
+    let (tx, rx) = open(capacity);
     thread::scope(|scope| {
         for _ in 0..producers {
             let (tx, mut producer, mut random) = (tx.clone(), history.producer(), random.fork());
@@ -155,9 +156,15 @@ fn run(producers: usize, consumers: usize, capacity: usize, closes: bool, random
 #[test]
 fn chaos_keeps_the_history() {
     seeded(|random| {
-        for (producers, consumers, capacity) in
-            [(1, 1, 1), (2, 2, 1), (3, 1, 2), (1, 3, 2), (2, 2, 7)]
-        {
+        for (producers, consumers, capacity) in [
+            (1, 1, 1),
+            (2, 2, 1),
+            (3, 1, 2),
+            (1, 3, 2),
+            (2, 2, 7),
+            (2, 2, LARGE),
+            (2, 2, UNBOUNDED),
+        ] {
             for _ in 0..4 {
                 run(producers, consumers, capacity, false, random);
             }
@@ -169,7 +176,7 @@ fn chaos_keeps_the_history() {
 #[test]
 fn chaos_with_a_close_keeps_the_history() {
     seeded(|random| {
-        for capacity in [1, 3] {
+        for capacity in [1, 3, UNBOUNDED] {
             for _ in 0..10 {
                 run(2, 2, capacity, true, random);
             }

@@ -1,28 +1,33 @@
 //! Channels, for what concerns their values.
 
+use super::{LARGE, UNBOUNDED, open};
 use mainspring_sync::{broadcast, channel};
 use mainspring_testkit::conformance::{Channel, ChannelShape, Parcel};
 use mainspring_testkit::{Boxed, channel_conformance};
 use std::sync::{Arc, Mutex, PoisonError};
 
-channel_conformance! { mod bounded: super::Bounded<false>; }
-channel_conformance! { mod bounded_reserved: super::Bounded<true>; }
+channel_conformance! { mod bounded: super::OnChannel<4, false>; }
+channel_conformance! { mod bounded_reserved: super::OnChannel<4, true>; }
+channel_conformance! { mod large: super::OnChannel<{ super::LARGE }, false>; }
+channel_conformance! { mod large_reserved: super::OnChannel<{ super::LARGE }, true>; }
+channel_conformance! { mod unbounded: super::OnChannel<{ super::UNBOUNDED }, false>; }
+channel_conformance! { mod unbounded_reserved: super::OnChannel<{ super::UNBOUNDED }, true>; }
 channel_conformance! { mod broadcast_lossless: super::Lossless; }
 
 const SLOTS: usize = 4;
 
-struct Bounded<const RESERVE: bool> {
+struct OnChannel<const CAPACITY: usize, const RESERVE: bool> {
     sender: channel::Sender<Parcel>,
     receiver: Mutex<Option<channel::Receiver<Parcel>>>,
 }
 
-impl<const RESERVE: bool> Channel for Bounded<RESERVE> {
+impl<const CAPACITY: usize, const RESERVE: bool> Channel for OnChannel<CAPACITY, RESERVE> {
     fn shape() -> ChannelShape {
-        ChannelShape::many_receivers(SLOTS).closes()
+        ChannelShape::many_receivers(CAPACITY).closes()
     }
 
     fn new() -> Self {
-        let (sender, receiver) = channel::bounded(SLOTS);
+        let (sender, receiver) = open(CAPACITY);
         Self {
             sender,
             receiver: Mutex::new(Some(receiver)),
