@@ -79,13 +79,13 @@ impl<'q, K: Kind> Queue<'q, K> {
         true
     }
 
-    /// Lets the waiter at that end go, for good: it leaves the queue with nothing in its hands and
-    /// finds so without the lock ([`Waiter::take_release`](super::Waiter::take_release)). `false` if
-    /// nobody waits.
+    /// Lets the waiter at that end go, for good: it leaves the queue with nothing in its hands, and
+    /// finds so without the lock ([`Waiter::take_release`](super::Waiter::take_release)). `false`
+    /// if nobody waits.
     ///
-    /// For a primitive that tells its waiters to look, and whose waiters pass that on by themselves
-    /// if they are dropped before they did: nothing can be taken back from one that its task does not
-    /// poll. One that waits again is a newcomer.
+    /// For a primitive that tells its waiters to look, and whose waiters pass that on by
+    /// themselves if they are dropped before they did: nothing can be taken back from one that its
+    /// task does not poll. One that waits again is a newcomer.
     pub fn release_one(&mut self, from: From) -> bool {
         if !has_room(self.batch) {
             // It would have to be kept for the next round, like an offer: then be one.

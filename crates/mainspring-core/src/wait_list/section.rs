@@ -87,8 +87,8 @@ impl<'a, K: Kind> Section<'a, K> {
         Some(from)
     }
 
-    /// Lets a waiter go that is dropped, and does for the others what that asks for. Returns what it
-    /// was.
+    /// Lets a waiter go that is dropped, and does for the others what that asks for. Returns what
+    /// it was.
     pub(super) fn dismiss(&mut self, node: Held<K>) -> Left {
         let left = self.inner().unlink(node);
         let kind = &self.list.kind;

@@ -112,8 +112,8 @@ impl<L: Holds> Waiter<L> {
         true
     }
 
-    /// Takes the waiter out of the list as its drop would. Returns whether a release had reached it,
-    /// which it then has not acted upon.
+    /// Takes the waiter out of the list as its drop would. Returns whether a release had reached
+    /// it, which it then has not acted upon.
     pub fn withdraw(self: Pin<&mut Self>) -> bool {
         self.leave()
     }

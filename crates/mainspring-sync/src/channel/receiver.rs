@@ -43,7 +43,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
     pub(crate) fn shared(&self) -> &Shared<T> {
         &self.shared
     }

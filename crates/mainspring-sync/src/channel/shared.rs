@@ -5,8 +5,8 @@
 //! - **channel.room** — whoever makes room while senders wait grants it to the one that waited
 //!   longest, as a permit; what comes back is granted on, or is room again.
 //! - **channel.notes** — a note in the index words that somebody waits is taken back only under
-//!   that list's lock and when nobody does; one that is left behind costs one visit to the lock. It is
-//!   left where somebody was woken, who is likely to wait again.
+//!   that list's lock and when nobody does; one that is left behind costs one visit to the lock. It
+//!   is left where somebody was woken, who is likely to wait again.
 //! - **channel.last** — the last sender closes the channel, the last receiver closes it for permits
 //!   too and drops what is in it, once each.
 //!
@@ -357,7 +357,7 @@ impl<T> Shared<T> {
     }
 
     /// How many wait, senders and receivers.
-    #[cfg(test)]
+    #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
     pub(crate) fn waiting(&self) -> (usize, usize) {
         (
             self.senders.with(|queue| queue.len()),

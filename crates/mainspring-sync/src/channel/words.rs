@@ -22,8 +22,8 @@
 //!   may still be redeemed until GONE is there too. Neither flag is ever cleared.
 //! - **words.end** — a receiver is told Closed only when CLOSED is there, the row is empty and no
 //!   permit is held, after which it stays so.
-//! - **words.receiver-parks** — a receiver waits only if the row was empty in a `tail` that was read
-//!   when the note that it waits was set, or after: every later claim has seen the note.
+//! - **words.receiver-parks** — a receiver waits only if the row was empty in a `tail` that was
+//!   read when the note that it waits was set, or after: every later claim has seen the note.
 //! - **words.sender-parks** — a sender waits only if, after it had noted in both words that it
 //!   does, there was no room: whatever makes room later has seen a note.
 //!
@@ -40,153 +40,27 @@
 //! of messages beside the words: one more contended write for each of them. `fetch_add` tickets: a
 //! ticket cannot be given back, so neither a full channel nor a cancelled send can be expressed.
 
-use super::shape::{Position, Shape, Wide, Widths};
+use super::shape::{Shape, Wide, Widths};
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::fmt;
-use std::marker::PhantomData;
 
+mod value;
 mod verdict;
+
+use self::value::{CLOSED, GONE, HELD_ONE, HELD_SHIFT, RECEIVERS_WAIT, SENDERS_WAIT};
+pub(crate) use self::value::{Head, Tail};
 
 pub(crate) use self::verdict::{
     Claimed, Closing, Freed, OnPark, Redeem, Refusal, Room, Taken, Told, Turn, Vacancy,
 };
 
-const CLOSED: u64 = 1;
-const GONE: u64 = 1 << 1;
-const RECEIVERS_WAIT: u64 = 1 << 2;
-const SENDERS_WAIT: u64 = 1 << 3;
-const HELD_SHIFT: u32 = 4;
-const HELD_ONE: u64 = 1 << HELD_SHIFT;
-
 /// Keeps a word away from its neighbours: processors fetch pairs of 64-byte lines.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Apart<T>(T);
-
-/// A value of the tail word.
-pub(crate) struct Tail<W: Widths> {
-    bits: u64,
-    widths: PhantomData<fn() -> W>,
-}
-
-impl<W: Widths> Clone for Tail<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W: Widths> Copy for Tail<W> {}
-
-impl<W: Widths> PartialEq for Tail<W> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bits == other.bits
-    }
-}
-
-impl<W: Widths> Tail<W> {
-    const HELD_MAX: u64 = (1 << W::HELD) - 1;
-    const POSITION_SHIFT: u32 = HELD_SHIFT + W::HELD;
-
-    #[inline(always)]
-    fn of(bits: u64) -> Self {
-        Self {
-            bits,
-            widths: PhantomData,
-        }
-    }
-
-    /// Where the next message goes.
-    #[inline(always)]
-    pub(crate) fn position(self) -> Position {
-        Position(self.bits >> Self::POSITION_SHIFT)
-    }
-
-    /// How many permits are out.
-    #[inline(always)]
-    pub(crate) fn held(self) -> u64 {
-        (self.bits >> HELD_SHIFT) & Self::HELD_MAX
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_closed(self) -> bool {
-        self.bits & CLOSED != 0
-    }
-
-    /// Why a push or a permit has to stop here, before anybody looks for room.
-    #[inline(always)]
-    pub(crate) fn refusal(self, turn: Turn) -> Option<Refusal> {
-        if self.bits & (CLOSED | SENDERS_WAIT) == 0 {
-            return None;
-        }
-        if self.is_closed() {
-            return Some(Refusal::Closed);
-        }
-        (turn == Turn::Newcomer).then_some(Refusal::Queue)
-    }
-
-    fn at(self, position: Position) -> u64 {
-        let rest = self.bits & ((1 << Self::POSITION_SHIFT) - 1);
-        rest | position.0 << Self::POSITION_SHIFT
-    }
-
-    /// Whom a message concerns that was claimed by replacing this word, with `held` permits left.
-    #[inline(always)]
-    fn told(self, held: u64) -> Told {
-        if self.bits & RECEIVERS_WAIT == 0 {
-            Told::Nobody
-        } else if self.is_closed() && held == 0 {
-            Told::Receivers
-        } else {
-            Told::Receiver
-        }
-    }
-}
-
-impl<W: Widths> fmt::Debug for Tail<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tail")
-            .field("position", &self.position().0)
-            .field("held", &self.held())
-            .field("closed", &self.is_closed())
-            .field("gone", &(self.bits & GONE != 0))
-            .field("receivers_wait", &(self.bits & RECEIVERS_WAIT != 0))
-            .field("senders_wait", &(self.bits & SENDERS_WAIT != 0))
-            .finish()
-    }
-}
-
-/// A value of the head word.
-pub(crate) struct Head<W: Widths> {
-    bits: u64,
-    widths: PhantomData<fn() -> W>,
-}
-
-impl<W: Widths> Clone for Head<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W: Widths> Copy for Head<W> {}
-
-impl<W: Widths> Head<W> {
-    #[inline(always)]
-    fn of(bits: u64) -> Self {
-        Self {
-            bits,
-            widths: PhantomData,
-        }
-    }
-
-    /// Where the oldest message lies.
-    #[inline(always)]
-    pub(crate) fn position(self) -> Position {
-        Position(self.bits >> Tail::<W>::POSITION_SHIFT)
-    }
-}
 
 /// The two words.
 pub(crate) struct Words<W: Widths = Wide> {
@@ -415,9 +289,9 @@ impl<W: Widths> Words<W> {
 
     /// Notes that a receiver is about to wait. Under the receivers' lock.
     pub(crate) fn receiver_parks(&self) -> OnPark {
-        // CLAIM: [words.receiver-parks] the value that the note replaced is the one that counts; of
-        // a note that stands already, any: a claim that is later has seen the note, and whoever made
-        // it comes for the lock after us.
+        // CLAIM: [words.receiver-parks] the value that the note replaced is the one that counts;
+        // of a note that stands already, any: a claim that is later has seen the note, and whoever
+        // made it comes for the lock after us.
         let tail = self.noted(&self.tail, RECEIVERS_WAIT);
         let is_empty = tail.position() == self.head().position();
         let is_ended = tail.is_closed() && tail.held() == 0;
@@ -428,8 +302,8 @@ impl<W: Widths> Words<W> {
         }
     }
 
-    /// Sets a note, unless it stands already, and returns the word. Under the lock under which alone
-    /// the note is taken back.
+    /// Sets a note, unless it stands already, and returns the word. Under the lock under which
+    /// alone the note is taken back.
     #[inline]
     fn noted(&self, word: &Apart<AtomicU64>, note: u64) -> Tail<W> {
         let seen = word.0.load(Relaxed);

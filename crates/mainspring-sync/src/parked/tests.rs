@@ -1,6 +1,8 @@
 //! What the tests of the signals share, and the tests of the waiter itself.
 
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod counted;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 pub(crate) mod hooks;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 pub(crate) mod racing;

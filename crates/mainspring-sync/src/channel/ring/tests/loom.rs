@@ -122,7 +122,7 @@ fn one_slot_carries_messages_around_the_end_of_the_laps() {
 
 /// Takes one message, then sends one by way of a permit. Whose slot that is, the words decide.
 fn exchange(ring: &Shared) {
-    drop(pop(ring));
+    let _ = pop(ring);
     loop {
         match ring.reserve(Turn::Newcomer) {
             Reserve::Held => break,
@@ -162,7 +162,7 @@ fn push_beside_a_held_permit_may_get_its_slot() {
         let other = {
             let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                drop(pop(&ring));
+                let _ = pop(&ring);
                 push(&ring, 3);
             })
         };
