@@ -4,6 +4,7 @@
 //! server say, has a driver in [`DRIVERS`] that holds the dialogue with it.
 
 mod chat;
+mod descriptors;
 mod echo;
 mod http;
 mod http_client;

@@ -8,6 +8,7 @@ use crate::block;
 use futures_core::{FusedStream, Stream};
 use mainspring_core::CancelSafe;
 use mainspring_core::budget;
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::Arc;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Holds, WaitList, Waiter};
@@ -136,7 +137,7 @@ impl<T: Clone> Receiver<T> {
     /// [`TryRecvError::Empty`] if there is none yet, else as [`recv`](Self::recv).
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let (taken, owed) = self.shared.take(&mut self.cursor, false);
-        self.shared.pay(owed, None);
+        pay_with_message(&self.shared, owed);
         taken.open()
     }
 
@@ -322,6 +323,12 @@ impl<'a, T> Due<'a, T> {
 
 impl<T> Drop for Due<'_, T> {
     fn drop(&mut self) {
-        self.shared.pay(std::mem::take(&mut self.owed), None);
+        pay_with_message(self.shared, std::mem::take(&mut self.owed));
     }
+}
+
+/// Pays what a receive owes, with the message in hand: a waker that panics must not take it along.
+/// The hook has reported that panic.
+fn pay_with_message<T>(shared: &Shared<T>, owed: Owed) {
+    absorb(|| shared.pay(owed, None));
 }

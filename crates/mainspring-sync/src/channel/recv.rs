@@ -121,7 +121,7 @@ impl<R: Reach + Copied> Pull<R> {
         match found {
             Poll::Ready(Pop::Got(value, senders_wait)) => {
                 if senders_wait {
-                    shared.settle();
+                    shared.settle_with_message();
                 }
                 Poll::Ready(Ok(value))
             }
@@ -260,7 +260,7 @@ struct Settle<'a, T> {
 impl<T> Drop for Settle<'_, T> {
     fn drop(&mut self) {
         if self.is_due {
-            self.shared.settle();
+            self.shared.settle_with_message();
         }
     }
 }

@@ -27,6 +27,7 @@ use super::panics::Steps;
 use super::ring::{Pop, Push, Reserve};
 use super::store::Store;
 use super::words::{Closing, Freed, OnPark, Told, Turn, Words};
+use mainspring_core::payload::absorb;
 use mainspring_core::sync::atomic::{
     AtomicUsize,
     Ordering::{AcqRel, Relaxed},
@@ -191,7 +192,7 @@ impl<T> Shared<T> {
     pub(crate) fn pop(&self) -> Pop<T> {
         let pop = self.store.pop();
         if let Pop::Got(_, true) = pop {
-            self.settle();
+            self.settle_with_message();
         }
         pop
     }
@@ -259,6 +260,13 @@ impl<T> Shared<T> {
             told
         });
         self.tell(told);
+    }
+
+    /// As [`settle`](Self::settle), by a receiver that has a message in its hands: a sender's waker
+    /// that panics must not take it along. The hook has reported that panic.
+    #[inline(never)]
+    pub(crate) fn settle_with_message(&self) {
+        absorb(|| self.settle());
     }
 
     /// Settles if a permit came back that nobody waited for.

@@ -1,6 +1,7 @@
 //! The dialogue with the example `http`: by curl where it is installed, and by a client of our own
 //! for what curl does not do.
 
+use super::descriptors;
 use super::http_client::{Answer, Connection, request};
 use super::server;
 use crate::context::Context;
@@ -8,6 +9,9 @@ use crate::run::{Ending, Service};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+
+/// How many clients send half a header at once.
+const HALF_HEADS: usize = 10_000;
 
 const GREETING: &str = "hello from mainspring\n";
 
@@ -20,16 +24,23 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
     ] {
         server::refuses(ctx, executable, &["--header-timeout", seconds], why)?;
     }
+    // Before the server is started: it inherits the limit.
+    let count = descriptors::affordable(HALF_HEADS);
+    if count < HALF_HEADS {
+        println!("no more than {count} of {HALF_HEADS} half headers: the descriptors' limit");
+    }
     server::drive(ctx, executable, &["--header-timeout=1"], dialogue)
 }
 
 fn dialogue(ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
+    let half_heads = descriptors::affordable(HALF_HEADS);
     let told = |what: &str, result: io::Result<()>| {
         result.map_err(|error| format!("{what}, {address}: {error}"))
     };
     told("requests on one connection", requests(address))?;
     told("a handler that panics", panicking(address))?;
-    told("half a header", half_a_header(address))?;
+    told("half a header", half_headers(address, 1))?;
+    told("many halves of headers", half_headers(address, half_heads))?;
     if has_curl(ctx) {
         curl(ctx, address)?;
     }
@@ -66,11 +77,20 @@ fn panicking(address: SocketAddr) -> io::Result<()> {
     expect(&Connection::open(address)?.ask("GET", "/")?, 200, GREETING)
 }
 
-/// The server ends it, since nothing else would.
-fn half_a_header(address: SocketAddr) -> io::Result<()> {
-    let mut connection = Connection::open(address)?;
-    connection.send("GET / HTTP/1.1\r\nhost: local")?;
-    connection.expect_end()
+/// Clients that send half a header and stay. The server ends their connections, since nothing else
+/// would, and serves another meanwhile.
+fn half_headers(address: SocketAddr, count: usize) -> io::Result<()> {
+    let mut halves = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut connection = Connection::open(address)?;
+        connection.send("GET / HTTP/1.1\r\nhost: local")?;
+        halves.push(connection);
+    }
+    expect(&Connection::open(address)?.ask("GET", "/")?, 200, GREETING)?;
+    for connection in &mut halves {
+        connection.expect_end()?;
+    }
+    Ok(())
 }
 
 /// The server is told to end while it has a request to answer, and answers it. That it has read the

@@ -175,6 +175,27 @@ fn waker_that_panics_keeps_nobody_from_being_woken() {
     assert_eq!(sender.try_send(2), Ok(()));
 }
 
+// S11: nor does it take along the message whose room it is told of
+#[test]
+fn waker_that_panics_takes_no_message_along() {
+    let explosive = Waker::from(Arc::new(Explosive));
+    for by_future in [false, true] {
+        let (sender, mut receiver) = lossless(1);
+        sender.try_send(0).unwrap();
+        let mut send = Box::pin(sender.send(1));
+        assert!(poll(send.as_mut(), &explosive).is_pending());
+        let received = if by_future {
+            let mut recv = Box::pin(receiver.recv());
+            poll(recv.as_mut(), Waker::noop())
+        } else {
+            Poll::Ready(Ok(receiver.try_recv().unwrap()))
+        };
+        assert_eq!(received, Poll::Ready(Ok(0)));
+        assert!(poll(send.as_mut(), &explosive).is_ready());
+        assert_eq!(receiver.try_recv(), Ok(1));
+    }
+}
+
 // S11: nor does it take a permit along that was just claimed
 #[test]
 fn waker_that_panics_while_another_claims_loses_no_room() {

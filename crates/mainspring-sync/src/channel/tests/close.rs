@@ -1,7 +1,7 @@
 //! The end of a channel, from either side.
 
 use super::kit::Hand;
-use crate::channel::{Closed, TryRecvError, TryReserveError, TrySendError, bounded};
+use crate::channel::{Closed, Receiver, TryRecvError, TryReserveError, TrySendError, bounded};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -199,6 +199,32 @@ fn panic_of_a_waker_leaves_nothing_undone() {
     assert!(second.ready().is_err());
     closed.ready();
     assert!(tx.is_empty() && tx.receiver_count() == 0);
+}
+
+/// S11: nor does that of a sender take along the message whose room it is told of.
+#[test]
+fn waker_that_panics_takes_no_message_along() {
+    let shouts = Waker::from(Arc::new(Shouts));
+    let receive: [fn(&Receiver<i32>) -> Vec<i32>; 4] = [
+        |rx| vec![rx.try_recv().unwrap()],
+        |rx| vec![rx.recv_blocking().unwrap()],
+        |rx| vec![Hand::new(rx.recv()).ready().unwrap()],
+        |rx| {
+            let mut buffer = Vec::new();
+            assert_eq!(Hand::new(rx.recv_many(&mut buffer, 1)).ready(), Ok(1));
+            buffer
+        },
+    ];
+    for receive in receive {
+        let (tx, rx) = bounded(1);
+        tx.try_send(0).unwrap();
+        let mut send = Box::pin(tx.send(1));
+        let mut cx = Context::from_waker(&shouts);
+        assert!(send.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(receive(&rx), [0]);
+        assert!(send.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(rx.try_recv(), Ok(1));
+    }
 }
 
 /// B152: every call in every state.
