@@ -1,3 +1,4 @@
 //! The crate as its users see it.
 
 mod channel;
+mod rendezvous;

@@ -68,6 +68,26 @@ fn wakers_may_use_the_channel() {
     }
 }
 
+// WITNESS: meeting.closed
+/// S7: what is parked when the end comes comes back, also while the others are still being told.
+#[test]
+fn nothing_is_received_while_everybody_is_told_of_the_end() {
+    let (tx, rx) = channel::rendezvous();
+    let first = Hand::waiting(rx.recv());
+    let (looks, takes) = (rx.clone(), rx.clone());
+    let hook = move || assert!(looks.try_recv().unwrap_err().is_closed());
+    let (waker, tally) = Script::new().on(Moment::Wake, hook).waker();
+    let mut second = Box::pin(takes.recv());
+    assert!(poll_with(&mut second, &waker).is_pending());
+    let mut send = Hand::waiting(tx.send(1));
+    assert_eq!((first.wakes(), tally.woken()), (1, 0));
+    rx.close();
+    assert_eq!(tally.woken(), 1);
+    assert_eq!(send.ready().unwrap_err().into_inner(), 1);
+    drop(second);
+    tally.disarm();
+}
+
 /// Sends through the channel when it is dropped.
 struct Echo(Sender<Echo>, Cell<bool>);
 

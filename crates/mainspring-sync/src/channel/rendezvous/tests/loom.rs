@@ -5,7 +5,7 @@ use crate::channel::{self, Closed, TryRecvError, bounded};
 use loom::future::block_on;
 use loom::thread;
 use mainspring_core::sync::Arc;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};
 
 fn three_threads(model: impl Fn() + Sync + Send + 'static) {
@@ -150,15 +150,16 @@ fn thread_that_gives_up_takes_what_it_was_handed() {
             let (tx, rx) = channel::rendezvous();
             let block = move || {
                 let rung = bell();
-                let mut blocks = pin!(rx.blocks());
+                let mut blocks = Box::pin(rx.blocks());
                 let found = match poll_with(blocks.as_mut(), &rung) {
                     Poll::Ready(found) => found.ok(),
                     // Its time is up at once: the last look, as `wait_for` does it.
                     Poll::Pending => match poll_with(blocks.as_mut(), &rung) {
                         Poll::Ready(found) => found.ok(),
-                        Poll::Pending => blocks.give_up(),
+                        Poll::Pending => blocks.as_mut().give_up(),
                     },
                 };
+                drop(blocks);
                 assert!(was_woken(&rung));
                 found
             };
