@@ -210,15 +210,16 @@ fn other_receive_of_the_same_task_takes_the_message() {
 #[test]
 fn other_receive_of_the_same_task_leaves_a_filled_seat_alone() {
     let (tx, rx) = channel::rendezvous();
+    // Or it would be the oldest, and might look all the same.
+    let mut older = Hand::waiting(rx.recv());
     let mut thread = Hand::waiting(rx.blocks());
     let mut other = Hand::new(rx.recv());
     other.bell = Arc::clone(&thread.bell);
     tx.try_send(1).unwrap();
     assert!(other.poll().is_pending());
     assert_eq!(thread.ready(), Ok(1));
-    // Nor has its place any use for the next message.
-    let _send = Hand::waiting(tx.send(2));
-    assert_eq!(other.ready(), Ok(2));
+    let _sends = [2, 3].map(|number| Hand::waiting(tx.send(number)));
+    assert_eq!((older.ready(), other.ready()), (Ok(2), Ok(3)));
 }
 
 // WITNESS: meeting.seat, meeting.once
@@ -280,6 +281,34 @@ fn thread_that_gives_up_passes_its_wake_on() {
     assert_eq!(blocks.future.as_mut().give_up(), None);
     assert_eq!(task.wakes(), 1);
     assert_eq!(task.ready(), Ok(1));
+}
+
+// WITNESS: meeting.seat, meeting.pairs
+/// S16: an offer that a message in hand has used up is nobody else's.
+#[test]
+fn thread_that_gives_up_with_a_message_wakes_nobody() {
+    let (tx, rx) = channel::rendezvous();
+    let tasks = [Hand::waiting(rx.recv()), Hand::waiting(rx.recv())];
+    let mut blocks = Hand::waiting(rx.blocks());
+    tx.try_send(1).unwrap();
+    let _send = Hand::waiting(tx.send(2));
+    assert_eq!((tasks[0].wakes(), tasks[1].wakes()), (1, 0));
+    assert_eq!(blocks.future.as_mut().give_up(), Some(1));
+    assert_eq!((tasks[0].wakes(), tasks[1].wakes()), (0, 0));
+}
+
+// WITNESS: meeting.seat
+/// B169: a message that is parked is not overtaken by one for a blocked thread.
+#[test]
+fn message_is_not_handed_over_past_one_that_is_parked() {
+    let (tx, rx) = channel::rendezvous();
+    let mut task = Hand::waiting(rx.recv());
+    let mut blocks = Hand::waiting(rx.blocks());
+    let mut first = Hand::new(tx.send(1));
+    assert!(poll_spent(&mut first).is_pending());
+    assert_eq!(tx.try_send(2), Err(TrySendError::Full(2)));
+    let _second = Hand::waiting(tx.send(3));
+    assert_eq!((task.ready(), blocks.ready()), (Ok(1), Ok(3)));
 }
 
 #[test]
