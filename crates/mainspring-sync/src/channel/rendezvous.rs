@@ -51,8 +51,8 @@
 //!
 //! # Complexity and allocation
 //!
-//! A channel is one allocation. Sending and receiving are O(1), and allocate nothing; a message for
-//! a blocked thread is brought past the receivers that came before that thread and are tasks.
+//! A channel is one allocation. Sending and receiving are O(1), and allocate nothing; only while
+//! threads are blocked beside tasks that wait, a sender looks through the tasks for a thread.
 
 mod letter;
 mod meeting;

@@ -31,6 +31,8 @@
 //!   messages are parked.
 //! - **meeting.seat** — a seat is filled only while its thread waits, nothing is parked and the
 //!   channel is open; what is in it is that thread's, whatever ends its wait.
+//! - **meeting.counted** — a thread is counted from before its wait until after it: a sender looks
+//!   through the receivers for one only if there may be one.
 //! - **meeting.closed** — after the end nothing is parked, put into a seat or received from a
 //!   letter: what was parked comes back to its sender.
 //! - **meeting.last** — the last sender closes the channel and so does the last receiver.
@@ -82,6 +84,8 @@ pub(crate) struct Meeting<T> {
     pub(super) closed: WaitList<()>,
     sender_count: AtomicUsize,
     receiver_count: AtomicUsize,
+    /// How many threads are in a call that blocks: no fewer than wait.
+    threads: AtomicUsize,
 }
 
 // SAFETY: [letter.owner] what the list leads to is touched under the lock, by whatever thread holds
@@ -90,6 +94,23 @@ unsafe impl<T: Send> Send for Meeting<T> {}
 
 // SAFETY: [letter.owner] as for `Send`: what is not atomic is touched under the lock.
 unsafe impl<T: Send> Sync for Meeting<T> {}
+
+/// A thread that is in a call that blocks.
+pub(super) struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    pub(super) fn new<T>(table: &'a Table<T>) -> Self {
+        let threads = &table.kind().threads;
+        threads.fetch_add(1, Relaxed);
+        Self(threads)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
 
 /// What a receiver brings along.
 pub(crate) struct Seat<T> {
@@ -145,6 +166,7 @@ pub(super) fn table<T>() -> Table<T> {
         closed: WaitList::new(()),
         sender_count: AtomicUsize::new(1),
         receiver_count: AtomicUsize::new(1),
+        threads: AtomicUsize::new(0),
     })
 }
 
@@ -190,9 +212,14 @@ pub(super) fn take_oldest<T>(queue: &mut Queue<'_, Meeting<T>>) -> Option<Taken<
 
 /// Puts a message into the seat of a thread that is blocked, if one is and nobody is in front.
 ///
-/// Looks through the receivers in front of the first such thread.
+/// Looks through the receivers in front of the first such thread, if there is one at all.
 pub(super) fn hand<T>(queue: &mut Queue<'_, Meeting<T>>, message: T) -> Result<(), T> {
     if queue.is_closed() || is_anybody_parked(queue) {
+        return Err(message);
+    }
+    // Relaxed is enough: who waits was counted before it took the lock that is held now.
+    if queue.kind().threads.load(Relaxed) == 0 {
+        debug_assert!(!has_thread(queue), "meeting.counted: a thread waits");
         return Err(message);
     }
     let mut message = Some(message);
@@ -210,6 +237,16 @@ pub(super) fn hand<T>(queue: &mut Queue<'_, Meeting<T>>, message: T) -> Result<(
         None => Ok(()),
         Some(message) => Err(message),
     }
+}
+
+/// O(n): for assertions.
+fn has_thread<T>(queue: &mut Queue<'_, Meeting<T>>) -> bool {
+    let mut found = false;
+    queue.wake_where(|seat| {
+        found |= seat.is_thread;
+        Scan::Skip
+    });
+    found
 }
 
 /// Links a letter behind the others and tells a receiver.

@@ -2,7 +2,7 @@
 
 use super::Recv;
 use super::meeting::{self, Table, Taken};
-use super::recv::Encounter;
+use super::recv::{Blocked, Encounter};
 use crate::block;
 use crate::channel::panics::Steps;
 use crate::channel::{Closed, RecvTimeoutError, TryRecvError};
@@ -49,8 +49,8 @@ impl<T> Receiver<T> {
     }
 
     #[cfg(test)]
-    pub(super) fn blocks(&self) -> Encounter<T, &Table<T>> {
-        Encounter::of_a_thread(&self.table)
+    pub(super) fn blocks(&self) -> Blocked<'_, T> {
+        Blocked::new(&self.table)
     }
 
     /// Receives the message of the sender that has waited longest, when there is one.
@@ -100,7 +100,7 @@ impl<T> Receiver<T> {
     /// With `MS0013` inside a task of the family.
     #[track_caller]
     pub fn recv_blocking(&self) -> Result<T, Closed> {
-        block::wait(pin!(Encounter::of_a_thread(&*self.table)))
+        block::wait(pin!(Blocked::new(&self.table)))
     }
 
     /// As [`recv_blocking`](Self::recv_blocking), for `limit` at most.
@@ -114,11 +114,11 @@ impl<T> Receiver<T> {
     /// With `MS0013` inside a task of the family.
     #[track_caller]
     pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
-        let mut encounter = pin!(Encounter::of_a_thread(&*self.table));
-        match block::wait_for(encounter.as_mut(), limit) {
+        let mut blocked = pin!(Blocked::new(&self.table));
+        match block::wait_for(blocked.as_mut(), limit) {
             Some(received) => received.map_err(|Closed| RecvTimeoutError::Closed),
             // A message may have been put into our hands as the limit passed.
-            None => encounter.give_up().ok_or(RecvTimeoutError::Timeout),
+            None => blocked.give_up().ok_or(RecvTimeoutError::Timeout),
         }
     }
 

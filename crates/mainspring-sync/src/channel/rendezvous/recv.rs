@@ -4,7 +4,7 @@
 //!
 //! - **encounter.pinned** — the waiter inside an [`Encounter`] is pinned with it and never moved.
 
-use super::meeting::{self, Meeting, Seat, Table, Taken};
+use super::meeting::{self, Counted, Meeting, Seat, Table, Taken};
 use crate::channel::Closed;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Holds, Queue, Waiter};
@@ -34,11 +34,6 @@ impl<T, L: Holds<Kind = Meeting<T>>> Encounter<T, L> {
         Self::new(holder, Seat::of_a_task())
     }
 
-    /// Whoever makes one blocks its thread until it is ready, or [gives up](Self::give_up).
-    pub(super) fn of_a_thread(holder: L) -> Self {
-        Self::new(holder, Seat::of_a_thread())
-    }
-
     fn new(holder: L, seat: Seat<T>) -> Self {
         Self {
             waiter: Waiter::new(holder, seat),
@@ -49,13 +44,43 @@ impl<T, L: Holds<Kind = Meeting<T>>> Encounter<T, L> {
     fn number(&self) -> u64 {
         meeting::number(self.waiter.holder().list())
     }
+}
+
+/// A thread that receives: whoever makes one blocks its thread until it is ready, or
+/// [gives up](Self::give_up).
+pub(super) struct Blocked<'a, T> {
+    encounter: Encounter<T, &'a Table<T>>,
+    /// CLAIM: [meeting.counted] after the encounter, and so dropped when that has left the list.
+    _counted: Counted<'a>,
+}
+
+impl<'a, T> Blocked<'a, T> {
+    pub(super) fn new(table: &'a Table<T>) -> Self {
+        Self {
+            encounter: Encounter::new(table, Seat::of_a_thread()),
+            _counted: Counted::new(table),
+        }
+    }
+
+    fn encounter(self: Pin<&mut Self>) -> Pin<&mut Encounter<T, &'a Table<T>>> {
+        // SAFETY: [encounter.pinned] a projection of the only field that is pinned; no `Drop`.
+        unsafe { self.map_unchecked_mut(|this| &mut this.encounter) }
+    }
 
     /// Ends the wait; returns what was put into the seat before it could end.
     pub(super) fn give_up(self: Pin<&mut Self>) -> Option<T> {
         // SAFETY: [encounter.pinned] a projection; nothing is moved.
-        let waiter = unsafe { self.map_unchecked_mut(|this| &mut this.waiter) };
+        let waiter = unsafe { self.encounter().map_unchecked_mut(|this| &mut this.waiter) };
         // CLAIM: [meeting.seat]
         waiter.abandon(|seat| seat.slot.take())
+    }
+}
+
+impl<T> Future for Blocked<'_, T> {
+    type Output = Result<T, Closed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.encounter().poll(cx)
     }
 }
 

@@ -9,4 +9,6 @@ mod loom;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod props;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod threads;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod traits;

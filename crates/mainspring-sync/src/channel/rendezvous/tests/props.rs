@@ -1,7 +1,7 @@
 //! Random futures, polled and dropped at random, against a ledger of the messages.
 
-use crate::channel::rendezvous::meeting::Table;
-use crate::channel::rendezvous::recv::Encounter;
+use super::behaviour::poll_spent;
+use crate::channel::rendezvous::recv::Blocked;
 use crate::channel::rendezvous::{Receiver, Recv, Send, Sender};
 use crate::channel::tests::kit::Hand;
 use crate::channel::{self, Closed, TryRecvError, TrySendError};
@@ -32,12 +32,16 @@ impl Drop for Message<'_> {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send,
+    /// In a poll that has used up its budget.
+    SendSpent,
     TrySend,
     Recv,
+    RecvSpent,
     /// As a thread that blocks.
     Block,
     TryRecv,
     Poll(usize),
+    PollSpent(usize),
     PollWoken,
     Drop(usize),
     Close,
@@ -45,24 +49,41 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        14 => Just(Step::Send),
+        12 => Just(Step::Send),
+        4 => Just(Step::SendSpent),
         6 => Just(Step::TrySend),
-        10 => Just(Step::Recv),
+        8 => Just(Step::Recv),
+        3 => Just(Step::RecvSpent),
         5 => Just(Step::Block),
         5 => Just(Step::TryRecv),
         15 => any::<usize>().prop_map(Step::Poll),
+        5 => any::<usize>().prop_map(Step::PollSpent),
         10 => Just(Step::PollWoken),
         10 => any::<usize>().prop_map(Step::Drop),
         1 => Just(Step::Close),
     ]
 }
 
-type Blocks<'a, 'm> = Encounter<Message<'m>, &'a Table<Message<'m>>>;
+/// What a poll may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Budget {
+    Fresh,
+    Spent,
+}
+
+impl Budget {
+    fn poll<F: Future>(self, hand: &mut Hand<F>) -> Poll<F::Output> {
+        match self {
+            Self::Fresh => hand.poll(),
+            Self::Spent => poll_spent(hand),
+        }
+    }
+}
 
 enum Pending<'a, 'm> {
     Send(u32, Hand<Send<'a, Message<'m>>>),
     Recv(Hand<Recv<'a, Message<'m>>>),
-    Block(Hand<Blocks<'a, 'm>>),
+    Block(Hand<Blocked<'a, Message<'m>>>),
 }
 
 impl Pending<'_, '_> {
@@ -108,22 +129,8 @@ impl<'a, 'm> World<'a, 'm> {
 
     fn apply(&mut self, step: Step) {
         match step {
-            Step::Send => {
-                let message = self.message();
-                let id = message.id;
-                let mut hand = Hand::new(self.tx.send(message));
-                match hand.poll() {
-                    Poll::Pending => {
-                        self.parked.push_back(id);
-                        self.pending.push(Pending::Send(id, hand));
-                    }
-                    Poll::Ready(Ok(())) => self.handed.push(id),
-                    Poll::Ready(Err(error)) => {
-                        assert!(self.is_closed);
-                        assert_eq!(error.into_inner().id, id);
-                    }
-                }
-            }
+            Step::Send => self.send(Budget::Fresh),
+            Step::SendSpent => self.send(Budget::Spent),
             Step::TrySend => {
                 let message = self.message();
                 let id = message.id;
@@ -140,8 +147,9 @@ impl<'a, 'm> World<'a, 'm> {
                     }
                 }
             }
-            Step::Recv => self.begin(Pending::Recv(Hand::new(self.rx.recv()))),
-            Step::Block => self.begin(Pending::Block(Hand::new(self.rx.blocks()))),
+            Step::Recv => self.begin(Pending::Recv(Hand::new(self.rx.recv())), Budget::Fresh),
+            Step::RecvSpent => self.begin(Pending::Recv(Hand::new(self.rx.recv())), Budget::Spent),
+            Step::Block => self.begin(Pending::Block(Hand::new(self.rx.blocks())), Budget::Fresh),
             Step::TryRecv => match self.rx.try_recv() {
                 Ok(message) => self.receive(&message, false),
                 Err(TryRecvError::Empty) => {
@@ -149,7 +157,12 @@ impl<'a, 'm> World<'a, 'm> {
                 }
                 Err(TryRecvError::Closed) => assert!(self.is_closed),
             },
-            Step::Poll(index) if !self.pending.is_empty() => self.poll(index % self.pending.len()),
+            Step::Poll(index) if !self.pending.is_empty() => {
+                self.poll(index % self.pending.len(), Budget::Fresh);
+            }
+            Step::PollSpent(index) if !self.pending.is_empty() => {
+                self.poll(index % self.pending.len(), Budget::Spent);
+            }
             Step::PollWoken => self.poll_woken(),
             Step::Drop(index) if !self.pending.is_empty() => self.give_up(index),
             Step::Close => {
@@ -157,13 +170,33 @@ impl<'a, 'm> World<'a, 'm> {
                 self.is_closed = true;
                 self.parked.clear();
             }
-            Step::Poll(_) | Step::Drop(_) => {}
+            Step::Poll(_) | Step::PollSpent(_) | Step::Drop(_) => {}
         }
     }
 
-    fn begin(&mut self, pending: Pending<'a, 'm>) {
+    fn begin(&mut self, pending: Pending<'a, 'm>, budget: Budget) {
         self.pending.push(pending);
-        self.poll(self.pending.len() - 1);
+        self.poll(self.pending.len() - 1, budget);
+    }
+
+    fn send(&mut self, budget: Budget) {
+        let message = self.message();
+        let id = message.id;
+        let mut hand = Hand::new(self.tx.send(message));
+        match budget.poll(&mut hand) {
+            Poll::Pending => {
+                self.parked.push_back(id);
+                self.pending.push(Pending::Send(id, hand));
+            }
+            Poll::Ready(Ok(())) => {
+                assert!(self.parked.is_empty(), "it has overtaken");
+                self.handed.push(id);
+            }
+            Poll::Ready(Err(error)) => {
+                assert!(self.is_closed);
+                assert_eq!(error.into_inner().id, id);
+            }
+        }
     }
 
     fn give_up(&mut self, index: usize) {
@@ -190,12 +223,12 @@ impl<'a, 'm> World<'a, 'm> {
         }
     }
 
-    fn poll(&mut self, index: usize) {
+    fn poll(&mut self, index: usize, budget: Budget) {
         let received = match &mut self.pending[index] {
             Pending::Send(id, hand) => {
                 let id = *id;
-                let Poll::Ready(sent) = hand.poll() else {
-                    assert!(self.parked.contains(&id));
+                let Poll::Ready(sent) = budget.poll(hand) else {
+                    assert!(budget == Budget::Spent || self.parked.contains(&id));
                     return;
                 };
                 let was_received = self.ledger.borrow().received.contains(&id);
@@ -203,7 +236,7 @@ impl<'a, 'm> World<'a, 'm> {
                 drop(self.pending.remove(index));
                 return;
             }
-            Pending::Recv(hand) => hand.poll().map(|received| (received, false)),
+            Pending::Recv(hand) => budget.poll(hand).map(|received| (received, false)),
             Pending::Block(hand) => hand.poll().map(|received| (received, true)),
         };
         match received {
@@ -221,7 +254,7 @@ impl<'a, 'm> World<'a, 'm> {
     /// Polls those that were woken, until nobody was.
     fn poll_woken(&mut self) {
         while let Some(index) = self.pending.iter().position(Pending::is_woken) {
-            self.poll(index);
+            self.poll(index, Budget::Fresh);
         }
     }
 
@@ -245,7 +278,7 @@ impl<'a, 'm> World<'a, 'm> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    // WITNESS: meeting.once, meeting.pairs, meeting.seat, meeting.closed, letter.pinned
+    // WITNESS: meeting.once, meeting.pairs, meeting.seat, meeting.counted, letter.pinned
     /// S1, S8, S9, B166, B169, B172: messages are conserved and met in order, and nobody is
     /// forgotten, whatever is dropped when.
     #[test]
