@@ -2,7 +2,8 @@
 //!
 //! [`bounded`] makes one that holds so many messages; who sends to a full one waits. [`unbounded`]
 //! makes one that is never full. Any number of senders and receivers may share it, as tasks under
-//! any executor or as threads that block: the two ends need not be of one kind.
+//! any executor or as threads that block: the two ends need not be of one kind. One that holds
+//! none, so that a sender meets its receiver, is a [`rendezvous`](mod@rendezvous).
 //!
 //! ```
 //! use mainspring_sync::channel;
@@ -54,6 +55,7 @@ mod permit;
 mod reach;
 mod receiver;
 mod recv;
+pub mod rendezvous;
 mod replace;
 mod ring;
 mod send;
@@ -86,8 +88,8 @@ use mainspring_core::sync::Arc;
 /// # Panics
 ///
 /// If `capacity` is 0: a channel that keeps nothing, whose sender meets its receiver, is of another
-/// kind, a *rendezvous*. Also if up to 4,096 messages, which are allocated at once, take more
-/// memory than there is.
+/// kind, a [`rendezvous`](fn@rendezvous). Also if up to 4,096 messages, which are allocated at
+/// once, take more memory than there is.
 ///
 /// ```
 /// use mainspring_sync::channel;
@@ -135,6 +137,24 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     channel(Store::unbounded())
+}
+
+/// A channel that keeps nothing: a send is done when a receiver has taken its message.
+///
+/// Its ends are [types of their own](mod@rendezvous), which also says when to use it.
+///
+/// ```
+/// use mainspring_sync::channel;
+/// use std::thread;
+///
+/// let (tx, rx) = channel::rendezvous();
+/// let receiver = thread::spawn(move || rx.recv_blocking());
+/// tx.send_blocking("met").unwrap();
+/// assert_eq!(receiver.join().unwrap(), Ok("met"));
+/// ```
+#[must_use]
+pub fn rendezvous<T>() -> (rendezvous::Sender<T>, rendezvous::Receiver<T>) {
+    rendezvous::ends()
 }
 
 fn channel<T>(store: Store<T>) -> (Sender<T>, Receiver<T>) {

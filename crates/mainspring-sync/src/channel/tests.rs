@@ -5,7 +5,7 @@ mod close;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod foreign;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
-mod kit;
+pub(super) mod kit;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]

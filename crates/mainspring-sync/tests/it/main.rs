@@ -6,3 +6,4 @@ mod conformance;
 /// Lets the suite count what each thread has allocated.
 #[global_allocator]
 static ALLOC: mainspring_testkit::CountingAlloc = mainspring_testkit::CountingAlloc;
+mod rendezvous;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Counts its wakes.
 #[derive(Default)]
-pub(super) struct Bell(AtomicUsize);
+pub(in crate::channel) struct Bell(AtomicUsize);
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
@@ -16,13 +16,13 @@ impl Wake for Bell {
 }
 
 /// One future and who polls it.
-pub(super) struct Hand<F: Future> {
-    pub(super) future: Pin<Box<F>>,
-    pub(super) bell: Arc<Bell>,
+pub(in crate::channel) struct Hand<F: Future> {
+    pub(in crate::channel) future: Pin<Box<F>>,
+    pub(in crate::channel) bell: Arc<Bell>,
 }
 
 impl<F: Future> Hand<F> {
-    pub(super) fn new(future: F) -> Self {
+    pub(in crate::channel) fn new(future: F) -> Self {
         Self {
             future: Box::pin(future),
             bell: Arc::default(),
@@ -30,18 +30,18 @@ impl<F: Future> Hand<F> {
     }
 
     /// Made and polled once, which leaves it waiting.
-    pub(super) fn waiting(future: F) -> Self {
+    pub(in crate::channel) fn waiting(future: F) -> Self {
         let mut hand = Self::new(future);
         assert!(hand.poll().is_pending(), "it was to wait");
         hand
     }
 
-    pub(super) fn poll(&mut self) -> Poll<F::Output> {
+    pub(in crate::channel) fn poll(&mut self) -> Poll<F::Output> {
         let waker = Waker::from(Arc::clone(&self.bell));
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
     }
 
-    pub(super) fn ready(&mut self) -> F::Output {
+    pub(in crate::channel) fn ready(&mut self) -> F::Output {
         match self.poll() {
             Poll::Ready(output) => output,
             Poll::Pending => panic!("it was to be ready"),
@@ -49,7 +49,7 @@ impl<F: Future> Hand<F> {
     }
 
     /// How often it was woken since the last time it was asked.
-    pub(super) fn wakes(&self) -> usize {
+    pub(in crate::channel) fn wakes(&self) -> usize {
         self.bell.0.swap(0, SeqCst)
     }
 }

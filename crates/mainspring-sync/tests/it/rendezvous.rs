@@ -1,0 +1,187 @@
+//! Threads that meet: what each of them saw, put together, must be one story.
+
+use mainspring_sync::channel::rendezvous::{Receiver, Sender};
+use mainspring_sync::channel::{self, RecvTimeoutError};
+use std::collections::BTreeSet;
+use std::env;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+const SHORT: Duration = Duration::from_micros(50);
+
+/// A small generator of our own: the seed is all there is to replay.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// `MAINSPRING_SEED=n` replays one run.
+fn seeds(count: u64) -> Vec<u64> {
+    match env::var("MAINSPRING_SEED").map(|seed| seed.parse()) {
+        Ok(Ok(seed)) => vec![seed],
+        _ => (1..=count)
+            .map(|n| 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(n))
+            .collect(),
+    }
+}
+
+/// A message that counts itself while it lives.
+#[derive(Debug)]
+struct Message {
+    id: (usize, u32),
+    alive: Arc<AtomicUsize>,
+}
+
+impl Message {
+    fn new(id: (usize, u32), alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Relaxed);
+        let alive = Arc::clone(alive);
+        Self { id, alive }
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Sends in every way there is, to the end; returns what was sent.
+fn produce(
+    producer: usize,
+    tx: &Sender<Message>,
+    seed: u64,
+    messages: u32,
+    alive: &Arc<AtomicUsize>,
+) -> Vec<(usize, u32)> {
+    let mut random = Random(seed | 1);
+    let mut sent = Vec::new();
+    for number in 0..messages {
+        let id = (producer, number);
+        let message = Message::new(id, alive);
+        let is_sent = match random.below(6) {
+            0 => tx.try_send(message).is_ok(),
+            1 => tx.send_timeout(message, SHORT).is_ok(),
+            2 => {
+                // Polled twice and given up.
+                let mut send = pin!(tx.send(message));
+                let mut cx = Context::from_waker(Waker::noop());
+                match send.as_mut().poll(&mut cx) {
+                    Poll::Ready(sent) => sent.is_ok(),
+                    Poll::Pending => {
+                        thread::yield_now();
+                        send.as_mut().take().is_none()
+                    }
+                }
+            }
+            _ => tx.send_blocking(message).is_ok(),
+        };
+        if is_sent {
+            sent.push(id);
+        }
+    }
+    sent
+}
+
+/// Receives in every way there is, to the end.
+fn consume(rx: &Receiver<Message>, seed: u64, limit: usize) -> Vec<(usize, u32)> {
+    let mut random = Random(seed | 1);
+    let mut received = Vec::new();
+    while received.len() < limit {
+        let message = match random.below(4) {
+            0 => rx.try_recv().ok(),
+            1 => {
+                // Polled once and given up.
+                let mut recv = pin!(rx.recv());
+                match recv.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(Ok(message)) => Some(message),
+                    Poll::Ready(Err(_)) => return received,
+                    Poll::Pending => None,
+                }
+            }
+            2 => match rx.recv_timeout(SHORT) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Closed) => return received,
+                Err(_) => None,
+            },
+            _ => match rx.recv_blocking() {
+                Ok(message) => Some(message),
+                Err(_) => return received,
+            },
+        };
+        received.extend(message.map(|message| message.id));
+    }
+    received
+}
+
+/// `limit`: after so many messages a consumer goes, and with the last one the channel.
+fn run(producers: usize, consumers: usize, limit: usize, seed: u64) {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let (tx, rx) = channel::rendezvous();
+    let (sent, received) = thread::scope(|scope| {
+        let senders: Vec<_> = (0..producers)
+            .map(|producer| {
+                let (tx, alive) = (tx.clone(), &alive);
+                let seed = seed.wrapping_add(producer as u64).wrapping_mul(3);
+                scope.spawn(move || produce(producer, &tx, seed, 500, alive))
+            })
+            .collect();
+        drop(tx);
+        let receivers: Vec<_> = (0..consumers)
+            .map(|consumer| {
+                let rx = rx.clone();
+                let seed = seed.wrapping_add(consumer as u64).wrapping_mul(7);
+                scope.spawn(move || consume(&rx, seed, limit))
+            })
+            .collect();
+        drop(rx);
+        let sent: Vec<_> = senders.into_iter().map(|s| s.join().unwrap()).collect();
+        let received: Vec<_> = receivers.into_iter().map(|r| r.join().unwrap()).collect();
+        (sent.concat(), received)
+    });
+    assert_eq!(alive.load(Relaxed), 0, "seed {seed}: a message was kept");
+    // Each consumer sees the messages of each producer in order.
+    for row in &received {
+        let mut next = vec![0; producers];
+        for (producer, number) in row {
+            assert!(*number >= next[*producer], "seed {seed}: out of order");
+            next[*producer] = number + 1;
+        }
+    }
+    // What was sent is what was received, each once.
+    let received = received.concat();
+    let set: BTreeSet<_> = received.iter().copied().collect();
+    assert_eq!(set.len(), received.len(), "seed {seed}: received twice");
+    let sent: BTreeSet<_> = sent.into_iter().collect();
+    assert_eq!(set, sent, "seed {seed}: lost, or made up");
+}
+
+// WITNESS: meeting.once, meeting.seat, letter.owner
+/// S9, B169, B172: `MAINSPRING_SEED=n cargo test -p mainspring-sync rendezvous` replays a run.
+#[test]
+fn history_of_a_rendezvous_is_one_story() {
+    for seed in seeds(6) {
+        for (producers, consumers) in [(1, 1), (3, 1), (1, 3), (3, 3)] {
+            run(producers, consumers, usize::MAX, seed);
+        }
+    }
+}
+
+// WITNESS: meeting.last, meeting.closed
+/// S9, S10, B160: the receivers go while the senders are at work.
+#[test]
+fn end_of_a_rendezvous_in_the_middle_conserves_the_messages() {
+    for seed in seeds(40) {
+        run(2, 2, seed as usize % 40, seed);
+    }
+}
