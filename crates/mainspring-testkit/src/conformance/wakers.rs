@@ -121,6 +121,8 @@ pub(super) fn one_node_a_future<S: Subject>(trail: &Trail) -> Check {
             "{grown} bytes more after {POLLS} polls"
         );
     }
+    // Out of the queue, or it would be the one that is granted.
+    drop(waiter);
     robbed(&world, trail)
 }
 

@@ -204,8 +204,9 @@ fn panic_of_a_waker_leaves_nothing_undone() {
 /// S11: nor does that of a sender take along the message whose room it is told of.
 #[test]
 fn waker_that_panics_takes_no_message_along() {
+    type Receive = fn(&Receiver<i32>) -> Vec<i32>;
     let shouts = Waker::from(Arc::new(Shouts));
-    let receive: [fn(&Receiver<i32>) -> Vec<i32>; 4] = [
+    let receive: [Receive; 4] = [
         |rx| vec![rx.try_recv().unwrap()],
         |rx| vec![rx.recv_blocking().unwrap()],
         |rx| vec![Hand::new(rx.recv()).ready().unwrap()],

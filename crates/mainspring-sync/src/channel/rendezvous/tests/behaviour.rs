@@ -375,13 +375,13 @@ fn end_gives_messages_back_and_tells_receivers() {
 #[test]
 fn message_of_a_forgotten_send_is_received() {
     let (tx, rx) = channel::rendezvous();
-    std::mem::forget(Hand::waiting(tx.send(1)));
+    Hand::waiting(tx.send(1)).forget();
     drop(tx);
     assert_eq!(rx.try_recv(), Err(TryRecvError::Closed), "or comes back");
     let (tx, rx) = channel::rendezvous();
-    std::mem::forget(Hand::waiting(tx.send(1)));
+    Hand::waiting(tx.send(1)).forget();
     assert_eq!(rx.try_recv(), Ok(1));
-    std::mem::forget(Hand::waiting(tx.send(2)));
+    Hand::waiting(tx.send(2)).forget();
     drop(rx);
     assert_eq!(tx.receiver_count(), 0);
 }
