@@ -3,7 +3,8 @@
 //! Public for the sibling crates, and not covered by semantic versioning.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 /// What a panic carries.
 pub type Payload = Box<dyn Any + Send>;
@@ -29,6 +30,44 @@ pub fn discard(payload: Payload) {
     // That destructor may panic with another payload. It is forgotten, or this would have no end.
     if let Some(another) = contain(|| drop(payload)) {
         std::mem::forget(another);
+    }
+}
+
+/// Steps that all have to be made, though one of them may run code of the user's that panics: the
+/// first panic goes on when all are made, later ones are discarded.
+#[derive(Debug, Default)]
+#[must_use = "a panic is lost"]
+pub struct Steps {
+    first: Option<Payload>,
+}
+
+impl Steps {
+    /// Makes a step. Call it with no lock held: what a later panic carries is dropped.
+    #[inline]
+    pub fn run(&mut self, step: impl FnOnce()) {
+        match (contain(step), &self.first) {
+            (Some(payload), None) => self.first = Some(payload),
+            (Some(payload), Some(_)) => discard(payload),
+            (None, _) => {}
+        }
+    }
+
+    /// What the first panic carried, if there was one.
+    #[inline]
+    #[must_use]
+    pub fn into_first(self) -> Option<Payload> {
+        self.first
+    }
+
+    /// Goes on with the first panic, if there was one and none is under way.
+    #[inline]
+    pub fn finish(self) {
+        match self.first {
+            Some(payload) if !thread::panicking() => resume_unwind(payload),
+            // A second unwind would abort.
+            Some(payload) => discard(payload),
+            None => {}
+        }
     }
 }
 

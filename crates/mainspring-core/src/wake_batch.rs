@@ -11,12 +11,11 @@
 //! A `Vec`: it allocates under the caller's lock. A thousand waiters are woken in rounds instead,
 //! with the lock released in between.
 
-use crate::payload::{Payload, discard};
+use crate::payload::Steps;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::task::Waker;
-use std::thread;
 
 /// Up to 32 wakers, without allocating.
 ///
@@ -117,32 +116,25 @@ impl WakeBatch {
     ///
     /// With the first panic of a waker, after every waker was called.
     pub fn wake_all(&mut self) {
-        if let Some(payload) = self.wake_all_caught() {
+        if let Some(payload) = self.wake_all_caught().into_first() {
             panic::resume_unwind(payload);
         }
     }
 
-    /// Wakes all of them and returns the first panic.
-    fn wake_all_caught(&mut self) -> Option<Payload> {
-        let mut first = None;
+    /// Wakes all of them and keeps the first panic.
+    fn wake_all_caught(&mut self) -> Steps {
+        let mut steps = Steps::default();
         while !self.is_empty() {
             // One landing pad for the whole row: a second one is needed only after a panic.
-            let row = panic::catch_unwind(AssertUnwindSafe(|| {
+            steps.run(|| {
                 while let Some(waker) = self.pop() {
                     waker.wake();
                 }
-            }));
-            if let Err(payload) = row {
-                if first.is_none() {
-                    first = Some(payload);
-                } else {
-                    discard(payload);
-                }
-            }
+            });
         }
         self.next = 0;
         self.end = 0;
-        first
+        steps
     }
 
     #[inline]
@@ -172,14 +164,7 @@ impl Drop for WakeBatch {
         if self.is_empty() {
             return;
         }
-        if let Some(payload) = self.wake_all_caught() {
-            if thread::panicking() {
-                // A second unwind would abort the process.
-                discard(payload);
-            } else {
-                panic::resume_unwind(payload);
-            }
-        }
+        self.wake_all_caught().finish();
     }
 }
 

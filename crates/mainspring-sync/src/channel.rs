@@ -50,7 +50,6 @@ mod ask;
 mod blocks;
 mod error;
 mod many;
-mod panics;
 mod permit;
 mod reach;
 mod receiver;

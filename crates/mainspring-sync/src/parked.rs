@@ -1,6 +1,8 @@
 //! A future's waiter, together with an answer that it got and could not give out yet.
 //!
-//! Every future of this crate that waits on one wait list is a [`Parked`] and a look.
+//! For a future whose answer, once it has it, is its own to keep: those of signals and cells are a
+//! [`Parked`] and a look. A request for permits asks without taking instead, and one of a channel
+//! keeps a permit, so they have forms of their own.
 //!
 //! # Invariants
 //!

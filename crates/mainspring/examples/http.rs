@@ -21,6 +21,8 @@
 mod arguments;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/unless.rs"]
+mod unless;
 #[path = "support/watched.rs"]
 mod watched;
 
@@ -42,6 +44,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
+use unless::unless;
 use watched::{Progress, Watched};
 
 const USAGE: &str = "\
@@ -111,19 +114,12 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 /// Serves everybody who connects, each in a task of its own, until it is told to stop.
 async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration) -> io::Result<()> {
     let mut stop = pin!(stop.requested());
-    loop {
-        let mut accept = pin!(listener.accept());
-        let next = poll_fn(|cx| match stop.as_mut().poll(cx) {
-            Poll::Ready(_) => Poll::Ready(None),
-            Poll::Pending => accept.as_mut().poll(cx).map(Some),
-        });
-        let Some(accepted) = next.await else {
-            return Ok(());
-        };
+    while let Some(accepted) = unless(stop.as_mut(), listener.accept()).await {
         let (stream, _peer) = accepted?;
         // A client that goes away, or is too slow, is its own affair.
         spawn_local(async move { drop(serve(stream, header_timeout).await) }).detach();
     }
+    Ok(())
 }
 
 /// Serves one connection until it ends, or until the shutdown and the answer under way.

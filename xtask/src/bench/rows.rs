@@ -87,7 +87,8 @@ fn is_named(row: &Row, name: &str) -> bool {
 
 type Reference = &'static [(&'static str, f64)];
 
-const fn sched(
+const fn timed(
+    group: &'static str,
     id: &'static str,
     title: &'static str,
     metric: &'static str,
@@ -96,7 +97,7 @@ const fn sched(
 ) -> Row {
     Row {
         id,
-        group: "sched",
+        group,
         title,
         kind: Timed,
         metric,
@@ -109,26 +110,24 @@ const fn sched(
     }
 }
 
+const fn sched(
+    id: &'static str,
+    title: &'static str,
+    metric: &'static str,
+    peer: (&'static str, f64, f64),
+    reference: Reference,
+) -> Row {
+    timed("sched", id, title, metric, peer, reference)
+}
+
 const fn timer(
     id: &'static str,
     title: &'static str,
     metric: &'static str,
-    (peer, first_bar, goal): (&'static str, f64, f64),
+    peer: (&'static str, f64, f64),
     reference: Reference,
 ) -> Row {
-    Row {
-        id,
-        group: "timers",
-        title,
-        kind: Timed,
-        metric,
-        peer,
-        bars: Ratio,
-        first_bar,
-        goal,
-        bars_by_name: bars::OURS,
-        reference,
-    }
+    timed("timers", id, title, metric, peer, reference)
 }
 
 const fn count(

@@ -6,11 +6,9 @@ use super::queue::Queue;
 use super::{From, Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Sentinel};
-use crate::payload::{Payload, discard};
+use crate::payload::Steps;
 use crate::sync::MutexGuard;
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
-use std::thread;
 
 /// How many wakers are collected before the lock is released to call them, and how many nodes
 /// are released under one lock.
@@ -146,26 +144,19 @@ impl<'a, K: Kind> Section<'a, K> {
         // loop below ends only when the sentinel is empty: whatever unwinds in it is caught.
         unsafe { self.round.splice_under(sentinel) };
         let mut locked = Some(guard);
-        let mut panicked = None;
+        let mut steps = Steps::default();
         loop {
             let mut guard = locked.take().unwrap_or_else(|| self.list.inner.lock());
             release_some(&mut guard, sentinel, &mut self.batch);
             wake_fresh(&mut guard, &mut self.batch);
             let is_done = sentinel.is_empty() && guard.fresh.is_empty();
             drop(guard);
-            let batch = AssertUnwindSafe(&mut self.batch);
-            let result = panic::catch_unwind(|| { batch }.wake_all());
-            keep_first(&mut panicked, result);
+            steps.run(|| self.batch.wake_all());
             if is_done {
                 break;
             }
         }
-        match panicked {
-            Some(payload) if !thread::panicking() => panic::resume_unwind(payload),
-            // A second unwind would abort.
-            Some(payload) => discard(payload),
-            None => {}
-        }
+        steps.finish();
     }
 }
 
@@ -180,16 +171,6 @@ impl<K: Kind> Drop for Section<'_, K> {
             drop(guard);
         } else {
             self.finish_in_batches(guard);
-        }
-    }
-}
-
-fn keep_first(first: &mut Option<Payload>, result: thread::Result<()>) {
-    if let Err(payload) = result {
-        if first.is_none() {
-            *first = Some(payload);
-        } else {
-            discard(payload);
         }
     }
 }

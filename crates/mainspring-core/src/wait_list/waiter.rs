@@ -100,16 +100,7 @@ impl<L: Holds> Waiter<L> {
     /// As [`was_released`](Self::was_released); if so, the waiter is idle again, as if it had been
     /// polled. Takes no lock.
     pub fn take_release(self: Pin<&mut Self>) -> bool {
-        if !self.was_released() {
-            return false;
-        }
-        drop(self.watch.take());
-        // SAFETY: [wait-list.node] it is our own node, and a released one is nobody else's, so that
-        // nothing has to be locked.
-        let node = unsafe { Held::new(NonNull::from(&self.node)) };
-        node.with(|state| state.place = Place::Idle);
-        node.note_idle();
-        true
+        self.was_released() && self.leave()
     }
 
     /// Takes the waiter out of the list as its drop would. Returns whether a release had reached

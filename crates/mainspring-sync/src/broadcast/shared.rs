@@ -3,14 +3,12 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::log::{Cursor, Log, Owed, Refusal, Senders, Sent, Take};
-use mainspring_core::payload::{Payload, contain, discard};
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::global::AtomicU64;
 use mainspring_core::sync::{Arc, Mutex, MutexGuard};
 use mainspring_core::wait_list::{From, Kind, Queue, WaitList, Why};
 use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
 
 /// A message, as all receivers share it.
 pub(super) type Message<T> = Arc<T>;
@@ -106,31 +104,31 @@ impl<T> Shared<T> {
         if owed.is_nothing() && gone.is_none() {
             return;
         }
-        let mut panics = Panics::default();
+        let mut steps = Steps::default();
         if owed.receivers {
-            panics.keep(contain(|| self.receivers.wake_all()));
+            steps.run(|| self.receivers.wake_all());
         }
         match owed.senders {
             Senders::Leave => {}
-            Senders::Serve => panics.keep(contain(|| {
+            Senders::Serve => steps.run(|| {
                 self.senders.with(|queue| queue.kind().serve(queue));
-            })),
-            Senders::Release => panics.keep(contain(|| {
+            }),
+            Senders::Release => steps.run(|| {
                 self.senders.with(|queue| queue.kind().release(queue));
-            })),
+            }),
         }
         if owed.watchers {
-            panics.keep(contain(|| self.watchers.wake_all()));
+            steps.run(|| self.watchers.wake_all());
         }
-        panics.keep(contain(|| drop(gone)));
+        steps.run(|| drop(gone));
         if owed.garbage {
-            self.collect(&mut panics);
+            self.collect(&mut steps);
         }
-        panics.resume();
+        steps.finish();
     }
 
     /// Drops the messages that nobody needs.
-    fn collect(&self, panics: &mut Panics) {
+    fn collect(&self, steps: &mut Steps) {
         loop {
             let mut batch = [const { None }; BATCH];
             let mut log = self.log();
@@ -141,7 +139,7 @@ impl<T> Shared<T> {
             let is_last = batch[BATCH - 1].is_none();
             for message in batch.into_iter().flatten() {
                 // CLAIM: [broadcast.outside] the guard is gone.
-                panics.keep(contain(|| drop(message)));
+                steps.run(|| drop(message));
             }
             if is_last {
                 return;
@@ -259,28 +257,5 @@ impl<T: Clone> Take<Message<T>> {
             TryRecvError::Closed => RecvError::Closed,
             TryRecvError::Empty => unreachable!("an empty channel ends no wait"),
         })
-    }
-}
-
-/// The first of several panics.
-#[derive(Default)]
-struct Panics(Option<Payload>);
-
-impl Panics {
-    fn keep(&mut self, payload: Option<Payload>) {
-        match payload {
-            Some(later) if self.0.is_some() => discard(later),
-            Some(first) => self.0 = Some(first),
-            None => {}
-        }
-    }
-
-    fn resume(self) {
-        match self.0 {
-            Some(payload) if !thread::panicking() => resume_unwind(payload),
-            // A second unwind would abort the process.
-            Some(payload) => discard(payload),
-            None => {}
-        }
     }
 }

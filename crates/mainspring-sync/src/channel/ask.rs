@@ -7,8 +7,8 @@
 
 use super::Closed;
 use super::reach::{Copied, Reach, ToSenders};
-use super::ring::Reserve;
 use super::shared::Grant;
+use super::words::Reserve;
 use mainspring_core::sync::thread;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::Waiter;

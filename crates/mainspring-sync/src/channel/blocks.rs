@@ -67,10 +67,12 @@
 //! as well as pops. Epochs: all memory waits for a thread that sleeps, here one block. Keeping
 //! blocks for the life of the channel, so that pops need no gate: a burst would stay.
 
-use super::panics::Steps;
-use super::ring::{Pop, Push, Reserve};
+use super::ring::{Pop, Push};
 use super::shape::{Position, Shape, Wide, Widths};
-use super::words::{Claimed, Freed, Head, Redeem, Refusal, Room, Tail, Told, Turn, Vacancy, Words};
+use super::words::{
+    Claimed, Head, Redeem, Refusal, Reserve, Room, Tail, Told, Turn, Vacancy, Words,
+};
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{
     AtomicPtr, AtomicU64,
@@ -217,24 +219,6 @@ impl<T, W: Widths> Blocks<T, W> {
         }
     }
 
-    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the
-    /// senders' lock, with newcomers shut out.
-    pub(crate) fn overdraw(&self) -> Reserve {
-        let mut tail = self.words.tail();
-        loop {
-            if tail.is_closed() {
-                return Reserve::Closed;
-            }
-            if Words::holds_all(tail) {
-                return Reserve::Full;
-            }
-            match self.words.hold(tail) {
-                Ok(()) => return Reserve::Held,
-                Err(now) => tail = now,
-            }
-        }
-    }
-
     /// Whether a permit that was [overdrawn](Self::overdraw) finds a slot: always.
     pub(crate) fn is_covered(&self) -> bool {
         true
@@ -258,11 +242,6 @@ impl<T, W: Widths> Blocks<T, W> {
                 Err(now) => tail = now,
             }
         }
-    }
-
-    /// Gives a held permit back.
-    pub(crate) fn release(&self) -> Freed {
-        self.words.release()
     }
 
     /// The block of the tail's lap, or of a later lap, if the tail has changed since.

@@ -1,6 +1,5 @@
 //! The end that receives.
 
-use super::panics::Steps;
 use super::recv::{Pull, Recv, RecvMany};
 use super::ring::Pop;
 use super::sender::{SPINS, YIELDS};
@@ -9,6 +8,7 @@ use super::{Closed, RecvTimeoutError, TryRecvError};
 use crate::block;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::{Arc, hint, thread};
 use std::fmt;
 use std::pin::{Pin, pin};

@@ -6,9 +6,9 @@
 //! are in hand of which one was sent. Here a permit comes first, one more than there is room for,
 //! which keeps the channel from ending until the message is in.
 
-use super::ring::{Pop, Push, Reserve};
+use super::ring::{Pop, Push};
 use super::shared::Shared;
-use super::words::{Told, Turn};
+use super::words::{Reserve, Told, Turn};
 use mainspring_core::sync::thread;
 
 impl<T> Shared<T> {

@@ -28,9 +28,9 @@
 //! slot to a cache line: slower where one thread does both, and 64 times the memory for a ring of
 //! bytes.
 
-use super::panics::Steps;
 use super::shape::{Position, Shape, Wide, Widths};
-use super::words::{Freed, Redeem, Refusal, Room, Tail, Told, Turn, Vacancy, Words};
+use super::words::{Redeem, Refusal, Reserve, Room, Tail, Told, Turn, Vacancy, Words};
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Release},
@@ -50,20 +50,6 @@ pub(crate) enum Push<T> {
     Closed(T),
     /// Go through the senders' queue.
     Queue(T),
-}
-
-/// What became of a request for a permit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a permit that is held and forgotten is room that is lost"]
-pub(crate) enum Reserve {
-    Held,
-    /// No room.
-    Full,
-    /// There is room, but a receiver is still reading the message that was there.
-    Busy,
-    Closed,
-    /// Go through the senders' queue.
-    Queue,
 }
 
 /// What a receiver found.
@@ -249,24 +235,6 @@ impl<T, W: Widths> Ring<T, W> {
         }
     }
 
-    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the
-    /// senders' lock, with newcomers shut out.
-    pub(crate) fn overdraw(&self) -> Reserve {
-        let mut tail = self.words.tail();
-        loop {
-            if tail.is_closed() {
-                return Reserve::Closed;
-            }
-            if Words::holds_all(tail) {
-                return Reserve::Full;
-            }
-            match self.words.hold(tail) {
-                Ok(()) => return Reserve::Held,
-                Err(now) => tail = now,
-            }
-        }
-    }
-
     /// Whether the slots that permits stand for are free, though one was
     /// [overdrawn](Self::overdraw).
     pub(crate) fn is_covered(&self) -> bool {
@@ -291,11 +259,6 @@ impl<T, W: Widths> Ring<T, W> {
             }
             Redeem::Gone => Err(value),
         }
-    }
-
-    /// Gives a held permit back.
-    pub(crate) fn release(&self) -> Freed {
-        self.words.release()
     }
 
     /// Takes the oldest message.

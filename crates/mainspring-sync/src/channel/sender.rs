@@ -1,15 +1,16 @@
 //! The end that sends.
 
 use super::many::SendMany;
-use super::panics::Steps;
 use super::permit::{self, OwnedPermit, Permit, Reserve, ReserveOwned};
-use super::ring::{Push, Reserve as OnReserve};
+use super::ring::Push;
 use super::send::Send;
 use super::shared::Shared;
 use super::sink::Node;
 use super::until_closed::UntilClosed;
+use super::words::Reserve as OnReserve;
 use super::{SendError, SendTimeoutError, TryReserveError, TrySendError};
 use crate::block;
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::{Arc, hint, thread};
 use std::fmt;
 use std::pin::pin;

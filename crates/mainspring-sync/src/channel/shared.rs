@@ -23,11 +23,10 @@
 //! dropped, having lost a race, would have been sent all the same. An offer to a sender that only
 //! means "look again": a newcomer could take the room first.
 
-use super::panics::Steps;
-use super::ring::{Pop, Push, Reserve};
+use super::ring::{Pop, Push};
 use super::store::Store;
-use super::words::{Closing, Freed, OnPark, Told, Turn, Words};
-use mainspring_core::payload::absorb;
+use super::words::{Closing, Freed, OnPark, Reserve, Told, Turn, Words};
+use mainspring_core::payload::{Steps, absorb};
 use mainspring_core::sync::atomic::{
     AtomicUsize,
     Ordering::{AcqRel, Relaxed},

@@ -1,8 +1,8 @@
 //! Where a channel keeps its messages.
 
 use super::blocks::Blocks;
-use super::ring::{Pop, Push, Reserve, Ring};
-use super::words::{Freed, Told, Turn, Words};
+use super::ring::{Pop, Push, Ring};
+use super::words::{Freed, Reserve, Told, Turn, Words};
 use std::fmt;
 
 /// The most messages for which a ring is used, which is allocated as a whole.
@@ -57,10 +57,7 @@ impl<T> Store<T> {
     }
 
     pub(crate) fn overdraw(&self) -> Reserve {
-        match self {
-            Self::Ring(ring) => ring.overdraw(),
-            Self::Blocks(blocks) => blocks.overdraw(),
-        }
+        self.words().overdraw()
     }
 
     pub(crate) fn is_covered(&self) -> bool {
@@ -78,10 +75,7 @@ impl<T> Store<T> {
     }
 
     pub(crate) fn release(&self) -> Freed {
-        match self {
-            Self::Ring(ring) => ring.release(),
-            Self::Blocks(blocks) => blocks.release(),
-        }
+        self.words().release()
     }
 
     #[inline(always)]

@@ -54,7 +54,7 @@ use self::value::{CLOSED, GONE, HELD_ONE, HELD_SHIFT, RECEIVERS_WAIT, SENDERS_WA
 pub(crate) use self::value::{Head, Tail};
 
 pub(crate) use self::verdict::{
-    Claimed, Closing, Freed, OnPark, Redeem, Refusal, Room, Taken, Told, Turn, Vacancy,
+    Claimed, Closing, Freed, OnPark, Redeem, Refusal, Reserve, Room, Taken, Told, Turn, Vacancy,
 };
 
 /// Keeps a word away from its neighbours: processors fetch pairs of 64-byte lines.
@@ -165,6 +165,24 @@ impl<W: Widths> Words<W> {
                 .0
                 .compare_exchange_weak(seen.bits, seen.bits + HELD_ONE, Release, Relaxed);
         swapped.map(|_| ()).map_err(Tail::of)
+    }
+
+    /// Holds room beyond the capacity, for one who then takes the oldest message. Under the
+    /// senders' lock, with newcomers shut out.
+    pub(crate) fn overdraw(&self) -> Reserve {
+        let mut tail = self.tail();
+        loop {
+            if tail.is_closed() {
+                return Reserve::Closed;
+            }
+            if Self::holds_all(tail) {
+                return Reserve::Full;
+            }
+            match self.hold(tail) {
+                Ok(()) => return Reserve::Held,
+                Err(now) => tail = now,
+            }
+        }
     }
 
     /// Whether so many permits are out that no more can be counted.

@@ -1,61 +1,15 @@
 //! Channels between threads: what every thread saw, put together, must be one story.
 
+use crate::story::{Message, check_order, seeds};
+use mainspring_core::random::Random;
 use mainspring_sync::channel::{self, Receiver, RecvTimeoutError, Sender, TrySendError};
 use std::collections::BTreeSet;
-use std::env;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
-
-/// A small generator of our own: the seed is all there is to replay.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
-/// `MAINSPRING_SEED=n` replays one run.
-fn seeds(count: u64) -> Vec<u64> {
-    match env::var("MAINSPRING_SEED").map(|seed| seed.parse()) {
-        Ok(Ok(seed)) => vec![seed],
-        _ => (1..=count)
-            .map(|n| 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(n))
-            .collect(),
-    }
-}
-
-/// A message that counts itself while it lives.
-#[derive(Debug)]
-struct Message {
-    producer: usize,
-    number: u32,
-    alive: Arc<AtomicUsize>,
-}
-
-impl Message {
-    fn new(producer: usize, number: u32, alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Relaxed);
-        Self {
-            producer,
-            number,
-            alive: Arc::clone(alive),
-        }
-    }
-}
-
-impl Drop for Message {
-    fn drop(&mut self) {
-        self.alive.fetch_sub(1, Relaxed);
-    }
-}
 
 /// Sends in every way there is; returns the numbers that were sent, and those that were replaced.
 fn produce(
@@ -65,10 +19,10 @@ fn produce(
     messages: u32,
     alive: &Arc<AtomicUsize>,
 ) -> (Vec<u32>, Vec<(usize, u32)>) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::from_seed(seed);
     let (mut sent, mut replaced) = (Vec::new(), Vec::new());
     for number in 0..messages {
-        let message = Message::new(producer, number, alive);
+        let message = Message::new((producer, number), alive);
         let is_sent = match random.below(8) {
             0 => tx.try_send(message).is_ok(),
             1 => tx.send_timeout(message, Duration::from_micros(50)).is_ok(),
@@ -86,7 +40,7 @@ fn produce(
             },
             4 if random.below(4) == 0 => match tx.force_send(message) {
                 Ok(old) => {
-                    replaced.extend(old.map(|old| (old.producer, old.number)));
+                    replaced.extend(old.map(|old| old.id));
                     true
                 }
                 Err(TrySendError::Full(_)) => false,
@@ -103,27 +57,27 @@ fn produce(
 
 /// Receives in every way there is, to the end.
 fn consume(rx: &Receiver<Message>, seed: u64) -> Vec<(usize, u32)> {
-    let mut random = Random(seed | 1);
+    let mut random = Random::from_seed(seed);
     let mut received = Vec::new();
     loop {
         match random.below(5) {
-            0 => received.extend(rx.try_recv().ok().map(|m| (m.producer, m.number))),
-            1 => received.extend(rx.drain().take(3).map(|m| (m.producer, m.number))),
+            0 => received.extend(rx.try_recv().ok().map(|m| m.id)),
+            1 => received.extend(rx.drain().take(3).map(|m| m.id)),
             2 => {
                 // Polled once and given up.
                 let mut recv = pin!(rx.recv());
                 let mut cx = Context::from_waker(Waker::noop());
                 if let std::task::Poll::Ready(Ok(m)) = recv.as_mut().poll(&mut cx) {
-                    received.push((m.producer, m.number));
+                    received.push(m.id);
                 }
             }
             3 => match rx.recv_timeout(Duration::from_micros(50)) {
-                Ok(m) => received.push((m.producer, m.number)),
+                Ok(m) => received.push(m.id),
                 Err(RecvTimeoutError::Closed) => return received,
                 Err(_) => {}
             },
             _ => match rx.recv_blocking() {
-                Ok(m) => received.push((m.producer, m.number)),
+                Ok(m) => received.push(m.id),
                 Err(_) => return received,
             },
         }
@@ -162,14 +116,7 @@ fn run(producers: usize, consumers: usize, capacity: usize, messages: u32, seed:
     assert_eq!(rx.len(), 0);
     drop(rx);
     assert_eq!(alive.load(Relaxed), 0, "seed {seed}: a message was kept");
-    // Each consumer sees the messages of each producer in order.
-    for row in &received {
-        let mut next = vec![0; producers];
-        for (producer, number) in row {
-            assert!(*number >= next[*producer], "seed {seed}: out of order");
-            next[*producer] = number + 1;
-        }
-    }
+    check_order(&received, producers, seed);
     // What was sent is what was received or replaced, each once.
     let got = received.iter().flatten().copied();
     let got: Vec<_> = got
@@ -210,14 +157,14 @@ fn close_in_the_middle_conserves_the_messages() {
     for seed in seeds(200) {
         let alive = Arc::new(AtomicUsize::new(0));
         let (tx, rx) = channel::bounded(2);
-        let mut random = Random(seed | 1);
+        let mut random = Random::from_seed(seed);
         let limit = random.below(40);
         thread::scope(|scope| {
             for producer in 0..2 {
                 let (tx, alive) = (tx.clone(), &alive);
                 scope.spawn(move || {
                     (0..)
-                        .map(|number| tx.send_blocking(Message::new(producer, number, alive)))
+                        .map(|number| tx.send_blocking(Message::new((producer, number), alive)))
                         .take_while(Result::is_ok)
                         .count()
                 });

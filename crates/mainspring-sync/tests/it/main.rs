@@ -2,8 +2,9 @@
 
 mod channel;
 mod conformance;
+mod rendezvous;
+mod story;
 
 /// Lets the suite count what each thread has allocated.
 #[global_allocator]
 static ALLOC: mainspring_testkit::CountingAlloc = mainspring_testkit::CountingAlloc;
-mod rendezvous;

@@ -1,9 +1,10 @@
 //! Threads that meet: what each of them saw, put together, must be one story.
 
+use crate::story::{Message, check_order, seeds};
+use mainspring_core::random::Random;
 use mainspring_sync::channel::rendezvous::{Receiver, Sender};
 use mainspring_sync::channel::{self, RecvTimeoutError};
 use std::collections::BTreeSet;
-use std::env;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -13,49 +14,6 @@ use std::time::Duration;
 
 const SHORT: Duration = Duration::from_micros(50);
 
-/// A small generator of our own: the seed is all there is to replay.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
-/// `MAINSPRING_SEED=n` replays one run.
-fn seeds(count: u64) -> Vec<u64> {
-    match env::var("MAINSPRING_SEED").map(|seed| seed.parse()) {
-        Ok(Ok(seed)) => vec![seed],
-        _ => (1..=count)
-            .map(|n| 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(n))
-            .collect(),
-    }
-}
-
-/// A message that counts itself while it lives.
-#[derive(Debug)]
-struct Message {
-    id: (usize, u32),
-    alive: Arc<AtomicUsize>,
-}
-
-impl Message {
-    fn new(id: (usize, u32), alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Relaxed);
-        let alive = Arc::clone(alive);
-        Self { id, alive }
-    }
-}
-
-impl Drop for Message {
-    fn drop(&mut self) {
-        self.alive.fetch_sub(1, Relaxed);
-    }
-}
-
 /// Sends in every way there is, to the end; returns what was sent.
 fn produce(
     producer: usize,
@@ -64,7 +22,7 @@ fn produce(
     messages: u32,
     alive: &Arc<AtomicUsize>,
 ) -> Vec<(usize, u32)> {
-    let mut random = Random(seed | 1);
+    let mut random = Random::from_seed(seed);
     let mut sent = Vec::new();
     for number in 0..messages {
         let id = (producer, number);
@@ -95,7 +53,7 @@ fn produce(
 
 /// Receives in every way there is, to the end.
 fn consume(rx: &Receiver<Message>, seed: u64, limit: usize) -> Vec<(usize, u32)> {
-    let mut random = Random(seed | 1);
+    let mut random = Random::from_seed(seed);
     let mut received = Vec::new();
     while received.len() < limit {
         let message = match random.below(4) {
@@ -150,14 +108,7 @@ fn run(producers: usize, consumers: usize, limit: usize, seed: u64) {
         (sent.concat(), received)
     });
     assert_eq!(alive.load(Relaxed), 0, "seed {seed}: a message was kept");
-    // Each consumer sees the messages of each producer in order.
-    for row in &received {
-        let mut next = vec![0; producers];
-        for (producer, number) in row {
-            assert!(*number >= next[*producer], "seed {seed}: out of order");
-            next[*producer] = number + 1;
-        }
-    }
+    check_order(&received, producers, seed);
     // What was sent is what was received, each once.
     let received = received.concat();
     let set: BTreeSet<_> = received.iter().copied().collect();

@@ -1,28 +1,14 @@
 //! The rows of channels and locks.
 
-use super::Bars::Ratio;
-use super::Kind::Timed;
-use super::{Reference, Row, bars};
+use super::{Reference, Row, timed};
 
 const fn sync(
     id: &'static str,
     title: &'static str,
-    (peer, first_bar, goal): (&'static str, f64, f64),
+    peer: (&'static str, f64, f64),
     reference: Reference,
 ) -> Row {
-    Row {
-        id,
-        group: "sync",
-        title,
-        kind: Timed,
-        metric: "ns",
-        peer,
-        bars: Ratio,
-        first_bar,
-        goal,
-        bars_by_name: bars::OURS,
-        reference,
-    }
+    timed("sync", id, title, "ns", peer, reference)
 }
 
 /// The rows.

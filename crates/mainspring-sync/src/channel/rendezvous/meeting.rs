@@ -54,9 +54,9 @@
 //! that its sender was told is received.
 
 use super::letter::Letter;
-use crate::channel::panics::Steps;
 use mainspring_core::WakeBatch;
 use mainspring_core::list::{List, Node};
+use mainspring_core::payload::Steps;
 use mainspring_core::sync::atomic::{
     AtomicUsize,
     Ordering::{AcqRel, Relaxed},

@@ -1,6 +1,6 @@
 //! The end of a channel, from either side.
 
-use super::kit::Hand;
+use super::kit::{Grenade, Hand};
 use crate::channel::{Closed, Receiver, TryRecvError, TryReserveError, TrySendError, bounded};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -143,16 +143,6 @@ fn dropped_receiver_drops_the_messages_and_wakes_the_senders() {
     assert_eq!(Rc::strong_count(&message), 2);
     drop(send.ready().unwrap_err());
     assert_eq!(Rc::strong_count(&message), 1);
-}
-
-/// Panics when it is dropped, the first time.
-struct Grenade<'a>(&'a Cell<u32>);
-
-impl Drop for Grenade<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-        assert!(self.0.get() > 1, "a destructor that panics");
-    }
 }
 
 /// S11, B164: a destructor that panics costs neither the other messages nor the wakes.

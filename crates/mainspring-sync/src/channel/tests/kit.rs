@@ -1,5 +1,6 @@
 //! Futures polled by hand, each as a task of its own.
 
+use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -58,5 +59,15 @@ impl<F: Future> Hand<F> {
     /// How often it was woken since the last time it was asked.
     pub(in crate::channel) fn wakes(&self) -> usize {
         self.bell.0.swap(0, SeqCst)
+    }
+}
+
+/// Panics when it is dropped, the first time.
+pub(in crate::channel) struct Grenade<'a>(pub(in crate::channel) &'a Cell<u32>);
+
+impl Drop for Grenade<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        assert!(self.0.get() > 1, "a destructor that panics");
     }
 }

@@ -51,6 +51,20 @@ pub(crate) enum Told {
     Receivers,
 }
 
+/// What became of a request for a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a permit that is held and forgotten is room that is lost"]
+pub(crate) enum Reserve {
+    Held,
+    /// No room.
+    Full,
+    /// There is room, but a receiver is still reading the message that was there.
+    Busy,
+    Closed,
+    /// Go through the senders' queue.
+    Queue,
+}
+
 /// What became of a permit that was to be turned into a claim.
 #[must_use = "a claimed position that is never written blocks every receiver"]
 pub(crate) enum Redeem {

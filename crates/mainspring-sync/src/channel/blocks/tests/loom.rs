@@ -3,8 +3,9 @@
 
 use super::count;
 use crate::channel::blocks::Blocks;
-use crate::channel::ring::{Pop, Push, Reserve};
+use crate::channel::ring::{Pop, Push};
 use crate::channel::shape::Widths;
+use crate::channel::words::Reserve;
 use crate::channel::words::{Closing, Told, Turn};
 use loom::thread;
 use mainspring_core::sync::Arc;

@@ -2,7 +2,8 @@
 
 use super::count;
 use crate::channel::blocks::Blocks;
-use crate::channel::ring::{Pop, Push, Reserve};
+use crate::channel::ring::{Pop, Push};
+use crate::channel::words::Reserve;
 use crate::channel::words::Turn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,8 +1,9 @@
 use super::{Count, count};
 use crate::channel::blocks::{Blocks, SLOTS};
-use crate::channel::ring::{Pop, Push, Reserve};
+use crate::channel::ring::{Pop, Push};
 use crate::channel::shape::Widths;
 use crate::channel::store::{RING_MOST, Store};
+use crate::channel::words::Reserve;
 use crate::channel::words::{Closing, Told, Turn};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -132,7 +133,7 @@ proptest! {
                     held -= 1;
                 }
                 Step::Release if held > 0 => {
-                    prop_assert!(!blocks.release().senders_wait);
+                    prop_assert!(!blocks.words().release().senders_wait);
                     held -= 1;
                 }
                 Step::Redeem | Step::Release => {}
@@ -171,7 +172,7 @@ fn storage_that_is_not_used_has_no_block_and_a_stream_needs_two() {
     let blocks = Blocks::<u32>::new(None);
     assert_eq!(pop(&blocks), None);
     assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Held);
-    assert!(!blocks.release().senders_wait);
+    assert!(!blocks.words().release().senders_wait);
     let none = Count {
         linked: 0,
         spare: 0,
@@ -196,7 +197,7 @@ fn capacity_counts_messages_and_permits() {
     assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Held);
     assert!(!push(&blocks, SLOTS));
     assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Full);
-    assert_eq!(blocks.overdraw(), Reserve::Held);
+    assert_eq!(blocks.words().overdraw(), Reserve::Held);
     assert!(blocks.is_covered());
     assert_eq!(pop(&blocks), Some(0));
     assert_eq!(blocks.redeem(SLOTS), Ok(Told::Nobody));
@@ -215,7 +216,7 @@ fn permits_are_at_most_what_the_word_counts() {
         assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Held);
     }
     assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Full);
-    assert_eq!(blocks.overdraw(), Reserve::Full);
+    assert_eq!(blocks.words().overdraw(), Reserve::Full);
     assert!(push(&blocks, 1), "a message needs no permit");
     assert_eq!(blocks.redeem(2), Ok(Told::Nobody));
     assert_eq!(blocks.reserve(Turn::Newcomer), Reserve::Held);
@@ -310,7 +311,7 @@ fn closed_storage_gives_values_back_and_ends_after_the_last_permit() {
     assert!(matches!(blocks.push(2, Turn::Newcomer), Push::Closed(2)));
     assert!(matches!(blocks.push(2, Turn::Queued), Push::Closed(2)));
     assert_eq!(blocks.reserve(Turn::Queued), Reserve::Closed);
-    assert_eq!(blocks.overdraw(), Reserve::Closed);
+    assert_eq!(blocks.words().overdraw(), Reserve::Closed);
     assert!(matches!(blocks.pop(), Pop::Got(1, false)));
     assert!(matches!(blocks.pop(), Pop::Empty));
     assert_eq!(blocks.redeem(3), Ok(Told::Nobody));

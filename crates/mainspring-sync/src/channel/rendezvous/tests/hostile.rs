@@ -2,7 +2,7 @@
 
 use crate::channel;
 use crate::channel::rendezvous::{Receiver, Sender};
-use crate::channel::tests::kit::Hand;
+use crate::channel::tests::kit::{Grenade, Hand};
 use mainspring_testkit::{Moment, Script, Scripted};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -206,16 +206,6 @@ fn end_tells_all_though_wakers_panic() {
             assert!(others.iter_mut().all(|send| send.ready().is_err()));
         }
         assert_eq!((closed.wakes(), closed.ready()), (1, ()));
-    }
-}
-
-/// Panics when it is dropped, the first time.
-struct Grenade<'a>(&'a Cell<u32>);
-
-impl Drop for Grenade<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-        assert!(self.0.get() > 1, "a destructor that panics");
     }
 }
 

@@ -221,7 +221,7 @@ fn end_comes_after_the_permit_whether_used_or_given_back() {
                     if is_used {
                         assert!(ring.redeem(Arc::new(1)).is_ok());
                     } else {
-                        assert_eq!(ring.release().told, Told::Nobody);
+                        assert_eq!(ring.words().release().told, Told::Nobody);
                     }
                 })
             };
@@ -351,7 +351,7 @@ fn room_made_while_a_sender_parks_is_seen_by_one_of_them() {
                     let ring = Arc::clone(&ring);
                     move || {
                         if with_permit {
-                            return ring.release().senders_wait;
+                            return ring.words().release().senders_wait;
                         }
                         match ring.pop() {
                             Pop::Got(_, senders_wait) => senders_wait,

@@ -133,7 +133,7 @@ proptest! {
                     held -= 1;
                 }
                 Step::Release if held > 0 => {
-                    prop_assert!(!ring.release().senders_wait);
+                    prop_assert!(!ring.words().release().senders_wait);
                     held -= 1;
                 }
                 Step::Redeem | Step::Release => {}
