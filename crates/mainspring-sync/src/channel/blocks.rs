@@ -219,7 +219,7 @@ impl<T, W: Widths> Blocks<T, W> {
         }
     }
 
-    /// Whether a permit that was [overdrawn](Self::overdraw) finds a slot: always.
+    /// Whether a permit that was [overdrawn](Words::overdraw) finds a slot: always.
     pub(crate) fn is_covered(&self) -> bool {
         true
     }

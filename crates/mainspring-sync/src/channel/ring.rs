@@ -236,7 +236,7 @@ impl<T, W: Widths> Ring<T, W> {
     }
 
     /// Whether the slots that permits stand for are free, though one was
-    /// [overdrawn](Self::overdraw).
+    /// [overdrawn](Words::overdraw).
     pub(crate) fn is_covered(&self) -> bool {
         let tail = self.words.tail();
         // CLAIM: [slots.window] all but the last were free before, and nobody else adds to them.
