@@ -16,6 +16,7 @@
 //! - **shuttle.balance** — what an execution takes from [`alloc`], it has given back when it is
 //!   over.
 
+use ::shuttle::current::{context_switches, try_get_current_task};
 use ::shuttle::rand::{Rng, RngCore, thread_rng};
 use ::shuttle::scheduler::{
     PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
@@ -26,6 +27,7 @@ use ::std::cell::Cell;
 use ::std::fmt;
 use ::std::panic::{set_hook, take_hook};
 use ::std::sync::{Arc, Once};
+use ::std::time::Duration;
 
 /// Executions under each scheduler in one round.
 const ROUND: u64 = 50;
@@ -170,6 +172,14 @@ pub fn below(bound: u32) -> u32 {
 /// 64 random bits, which a replay draws again. To be called in an execution.
 pub fn entropy() -> u64 {
     thread_rng().next_u64()
+}
+
+/// The time since an execution began: a microsecond a step, so that it is the same in a replay.
+#[must_use]
+pub fn elapsed() -> Duration {
+    let is_in_one = try_get_current_task().is_some();
+    let steps = if is_in_one { context_switches() } else { 0 };
+    Duration::from_micros(steps as u64)
 }
 
 fn assert_balance() {
