@@ -22,6 +22,7 @@ mod races;
 mod reentry;
 mod report;
 mod shape;
+mod spent;
 mod suite;
 mod trail;
 mod wakers;

@@ -10,7 +10,7 @@ const WORKSPACE: &str = "crates/mainspring-interop";
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// What a line begins with that is to be seen though its test passed: a race found something once.
-const NOTE: &str = "note: ";
+const NOTE: &str = "noted: ";
 
 /// Builds it, and runs its tests.
 pub(crate) fn run(ctx: &Context) -> Outcome {

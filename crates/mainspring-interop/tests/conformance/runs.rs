@@ -25,7 +25,7 @@ pub(crate) const SECONDS: &str = "MAINSPRING_CONFORMANCE_SECONDS";
 pub(crate) const WORD: &str = "the outcome is ";
 
 /// What a note begins with: `cargo xtask ci` passes such lines on.
-const NOTE: &str = "note: ";
+const NOTE: &str = "noted: ";
 
 /// How long a case may take before it counts as hung: much longer than any does.
 pub(crate) const PATIENT: Duration = Duration::from_secs(30);

@@ -1,7 +1,7 @@
 //! The tables of cases, and the macros that make tests of them.
 
 use super::{Channel, Check, Subject, Trail};
-use super::{channel, closing, drops, memory, order, panics, races, reentry, wakers};
+use super::{channel, closing, drops, memory, order, panics, races, reentry, spent, wakers};
 
 /// What the outcome of a case hangs on, besides the primitive.
 ///
@@ -67,6 +67,8 @@ pub fn subject_cases<S: Subject>() -> Vec<Case> {
         Steps: order::first_come_first_served::<S>,
         Steps: order::newcomer_overtakes_nobody::<S>,
         Steps: order::budget_keeps_the_order::<S>,
+        Steps: spent::dropped_yielding::<S>,
+        Steps: spent::dropped_yielding_granted::<S>,
         Steps: reentry::wake_calls_back::<S>,
         Steps: reentry::clone_calls_back::<S>,
         Steps: reentry::drop_calls_back::<S>,
@@ -132,11 +134,11 @@ macro_rules! conformance {
             random_drops, latest_waker_counts, stale_wakers_are_dropped, one_node_a_future,
             woken_at_most_granted, branches_of_one_task,
             first_come_first_served, newcomer_overtakes_nobody,
-            budget_keeps_the_order, wake_calls_back, clone_calls_back, drop_calls_back,
-            wake_panics, clone_panics, drop_panics, release_spares_newcomers,
-            close_lets_all_go, close_is_for_good, dropped_closed, grant_races_first_poll,
-            grant_races_repoll, grant_races_drop, close_races_poll, threads_lose_nothing,
-            burst_gives_memory_back,
+            budget_keeps_the_order, dropped_yielding, dropped_yielding_granted,
+            wake_calls_back, clone_calls_back, drop_calls_back, wake_panics, clone_panics,
+            drop_panics, release_spares_newcomers, close_lets_all_go, close_is_for_good,
+            dropped_closed, grant_races_first_poll, grant_races_repoll, grant_races_drop,
+            close_races_poll, threads_lose_nothing, burst_gives_memory_back,
         }
     };
 }
