@@ -166,7 +166,9 @@ fn local_and_unchecked_tasks_have_names_too() {
         (first.task().name(), a.name(), b.name())
     );
     assert_eq!(holders(&name), 3);
-    [first, second, third].map(|runnable| queue.accept(runnable));
+    [first, second, third]
+        .into_iter()
+        .for_each(|runnable| queue.accept(runnable));
     queue.run_all();
     drop((a, c));
     assert_eq!(holders(&name), 1, "task.trailer: only one of three waits");
@@ -183,7 +185,7 @@ impl Future for Aligned {
     type Output = u8;
 
     fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<u8> {
-        Poll::Ready(self.0.iter().fold(0, |sum, n| sum + n))
+        Poll::Ready(self.0.iter().sum())
     }
 }
 
