@@ -5,6 +5,7 @@
 //! | [`block_on()`] | one future on the current thread |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
+//! | [`task_local!`] | values that belong to a task |
 //!
 //! The crate knows what a driver is and not what is in one: alone it parks the thread, and timers
 //! and sockets fall back to the family's background threads; with the reactor's and the timer's
@@ -40,6 +41,7 @@ mod pace;
 mod root;
 mod shutdown;
 mod spawn;
+pub mod task_local;
 mod worker;
 
 pub use block_on::block_on;
