@@ -189,12 +189,12 @@ use std::task::{Context, Poll};
 
 mod abort;
 mod cell;
-mod create;
 mod error;
 mod header;
 mod id;
 mod inbox;
 mod join;
+mod make;
 mod name;
 mod queue;
 mod reference;
@@ -208,14 +208,14 @@ mod vtable;
 mod waker;
 
 pub use self::abort::AbortHandle;
-pub use self::create::{
-    Options, create, create_local, create_local_unchecked, create_local_unchecked_with,
-    create_local_with, create_unchecked, create_unchecked_with, create_with,
-};
 pub use self::error::JoinError;
 pub use self::id::TaskId;
 pub use self::inbox::{Inbox, Pushed};
 pub use self::join::{AbortOnDrop, JoinHandle};
+pub use self::make::{
+    Options, create, create_local, create_local_unchecked, create_local_unchecked_with,
+    create_local_with, create_unchecked, create_unchecked_with, create_with,
+};
 pub use self::name::TaskName;
 pub use self::queue::RunQueue;
 pub use self::reference::{TaskInfo, TaskRef, TaskState};
