@@ -40,8 +40,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Tests in `mod printed` are run by the stages of loom and shuttle alone, which do not see those of
-/// other files.
+/// Tests in `mod printed` are run by the stages of loom and shuttle alone, which do not see those
+/// of other files.
 fn stray(file: &File, findings: &mut Vec<Finding>) {
     for item in &file.outline.items {
         let is_test = item.attributes.iter().any(|attribute| attribute == "test");

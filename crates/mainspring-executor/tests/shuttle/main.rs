@@ -162,12 +162,10 @@ fn executor_that_is_dropped_takes_its_tasks_along() {
         let wakes = thread::spawn(move || {
             for _ in 0..3 {
                 let waker = theirs.lock().take();
-                drop(waker.map(|waker| {
-                    waker.wake_by_ref();
-                    // Held beyond the executor's end, some of the time.
-                    thread::yield_now();
-                    waker
-                }));
+                waker.iter().for_each(Waker::wake_by_ref);
+                // Held beyond the executor's end, some of the time.
+                thread::yield_now();
+                drop(waker);
                 thread::yield_now();
             }
         });
