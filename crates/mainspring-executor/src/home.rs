@@ -64,7 +64,7 @@ impl Home {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
-        let journey = Journey::Packed(make);
+        let journey = Journey::packed(make);
         // SAFETY: [home.packed] what crosses threads is `make`, which is `Send`: until the first
         // poll, at home, there is nothing else in it. The output is `Send` and goes to the handle.
         let (runnable, handle) =
@@ -101,10 +101,16 @@ impl fmt::Debug for Home {
 }
 
 /// A future that is made where it is polled first.
-enum Journey<M, F> {
+pub(crate) enum Journey<M, F> {
     Packed(M),
     Unpacked(F),
     Lost,
+}
+
+impl<M, F> Journey<M, F> {
+    pub(crate) fn packed(make: M) -> Self {
+        Self::Packed(make)
+    }
 }
 
 impl<M: FnOnce() -> F, F: Future> Future for Journey<M, F> {

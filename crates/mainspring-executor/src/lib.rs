@@ -3,6 +3,7 @@
 //! | type | for |
 //! |---|---|
 //! | [`block_on()`] | one future on the current thread |
+//! | [`Pool`] | tasks on several threads that take work from each other, over a driver each |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
 //!
@@ -34,9 +35,12 @@
 
 mod block_on;
 mod bound;
+mod drive;
 mod home;
 mod local;
 mod pace;
+mod pool;
+mod queue;
 mod root;
 mod shutdown;
 mod spawn;
@@ -45,8 +49,9 @@ mod worker;
 pub use block_on::block_on;
 pub use home::Home;
 pub use local::LocalExecutor;
+pub use pool::{Metrics, Pool, PoolBuilder, PoolHandle, WorkerMetrics};
 pub use shutdown::ShutdownReport;
-pub use spawn::{spawn_local, try_spawn_local};
+pub use spawn::{spawn, spawn_local, spawn_pinned, try_spawn, try_spawn_local};
 pub use worker::Step;
 
 /// Compiles the examples of the README.
