@@ -327,6 +327,33 @@ pub fn current() -> Option<Spawner> {
     SPAWNER.with(|slot| slot.with(|spawner| spawner.cloned()))
 }
 
+/// Spawns a task on the executor that runs this thread, if one does.
+///
+/// As [`current`] and [`Spawner::spawn`], without counting a reference to the spawner.
+///
+/// # Errors
+///
+/// The future, where no spawner was entered.
+///
+/// ```
+/// use mainspring_core::spawn;
+///
+/// let future = std::future::ready(7);
+/// assert!(spawn::try_spawn(future).is_err()); // nobody runs here
+/// ```
+#[inline]
+#[track_caller]
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match Slot::look(&SPAWNER) {
+        Some(spawner) => Ok(spawner.spawn(future)),
+        None => Err(future),
+    }
+}
+
 /// Makes `spawner` this thread's, for a worker's life.
 pub fn enter(spawner: &Spawner) -> Entered {
     Entered::new(&SPAWNER, std::sync::Arc::new(spawner.clone()))

@@ -6,8 +6,10 @@
 //!   be anything but `Send`, exists only at home.
 //! - **home.pinned** — the future inside a journey is pinned structurally: never moved once made.
 
+use crate::local::CURRENT;
 use crate::local::hub::Hub;
 use crate::local::shared::Admission;
+use mainspring_core::context::Slot;
 use mainspring_core::spawn::Lane;
 use mainspring_core::task::{self, JoinHandle};
 use std::fmt;
@@ -52,6 +54,12 @@ pub struct Home {
 impl Home {
     pub(crate) fn new(hub: Hub) -> Self {
         Self { hub }
+    }
+
+    /// The executor that is running on this thread, if a one-thread executor of this crate is.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        Slot::look(&CURRENT).map(|hub| Self::new((*hub).clone()))
     }
 
     /// Spawns a task there: `make` is called at home and its future polled and dropped there only.

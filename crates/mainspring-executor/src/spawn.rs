@@ -51,10 +51,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match spawn::current() {
-        Some(spawner) => Ok(spawner.spawn(future)),
-        None => Err(future),
-    }
+    spawn::try_spawn(future)
 }
 
 /// Spawns a task that stays on one worker of the pool that is running here: `make` is called on

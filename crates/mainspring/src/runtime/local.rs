@@ -1,5 +1,6 @@
 //! The runtime of one thread.
 
+use super::Handle;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::context::Entered;
 use mainspring_core::spawn::Spawner;
@@ -159,6 +160,12 @@ impl LocalRuntime {
         F::Output: 'static,
     {
         self.executor.spawn_local(future)
+    }
+
+    /// A handle that spawns here from any thread, and hides which kind of runtime it is.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of_home(self.home())
     }
 
     /// A handle through which other threads spawn closures that make futures here, `Send` or not.
