@@ -9,9 +9,10 @@
 use crate::local::CURRENT;
 use crate::local::hub::Hub;
 use crate::local::shared::Admission;
+use crate::pool::Metrics;
 use mainspring_core::context::Slot;
 use mainspring_core::spawn::Lane;
-use mainspring_core::task::{self, JoinHandle};
+use mainspring_core::task::{self, JoinHandle, TaskInfo};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -60,6 +61,23 @@ impl Home {
     #[must_use]
     pub fn current() -> Option<Self> {
         Slot::look(&CURRENT).map(|hub| Self::new((*hub).clone()))
+    }
+
+    /// Every task there that has not ended, as [`LocalExecutor::tasks`]; `None` on another thread
+    /// than that one, which alone knows: [`run`](Self::run) asks there.
+    ///
+    /// [`LocalExecutor::tasks`]: crate::LocalExecutor::tasks
+    #[must_use]
+    pub fn tasks(&self) -> Option<Vec<TaskInfo>> {
+        self.hub.infos(Lane::Tasks)
+    }
+
+    /// What the executor there has done, as [`LocalExecutor::metrics`]; `None` on another thread.
+    ///
+    /// [`LocalExecutor::metrics`]: crate::LocalExecutor::metrics
+    #[must_use]
+    pub fn metrics(&self) -> Option<Metrics> {
+        self.hub.metrics()
     }
 
     /// Spawns a task there: `make` is called at home and its future polled and dropped there only.

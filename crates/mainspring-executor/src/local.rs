@@ -8,6 +8,7 @@ use self::hub::Hub;
 use self::running::Running;
 use crate::block_on::refuse_inside_a_poll;
 use crate::home::Home;
+use crate::pool::Metrics;
 use crate::root::Root;
 use crate::shutdown::ShutdownReport;
 use crate::worker::{Step, Worker};
@@ -228,6 +229,16 @@ impl LocalExecutor {
         self.infos(Lane::Tasks)
     }
 
+    /// What the executor has done, as that of one worker.
+    ///
+    /// It counts polls and parks, and says how many tasks there are and how many are ready. What
+    /// would cost it a look at the clock, how long it was busy above all, is not measured and reads
+    /// zero; so does what only a pool has.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.hub.metrics().unwrap_or_default()
+    }
+
     /// Ends the executor within about `limit`, and tells how it went.
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
@@ -268,9 +279,8 @@ impl LocalExecutor {
     }
 
     fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
-        let now = time::now();
-        let tasks = self.hub.shared.tasks(lane);
-        tasks.iter().map(|task| task.info(now)).collect()
+        // An executor stays at home.
+        self.hub.infos(lane).unwrap_or_default()
     }
 
     /// Drops every task of a closed lane, at home, and says what they were.

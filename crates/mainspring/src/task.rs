@@ -32,3 +32,5 @@ pub use mainspring_core::task::{
     AbortHandle, AbortOnDrop, JoinError, JoinHandle, TaskId, TaskInfo, TaskState, Unobserved,
     UnobservedFailure, YieldNow, current_id, set_unobserved_failure_hook, yield_now,
 };
+#[doc(inline)]
+pub use mainspring_core::wait::{WaitKind, WaitReason};

@@ -5,11 +5,13 @@
 //! - **hub.home** — a future that is not `Send` is spawned at home only: by the executor, which
 //!   does not leave its thread, or through what is current where it runs.
 
-use super::shared::{Admission, Cleanups, Shared, SharedRef};
+use super::shared::{Admission, Cleanups, Counts, Shared, SharedRef};
+use crate::pool::{Metrics, WorkerMetrics};
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::{Lane, Launch};
 use mainspring_core::sync;
-use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef};
+use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef, TaskInfo};
+use mainspring_core::time;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -36,6 +38,31 @@ impl Hub {
     /// The scheduler of [`Lane::Tasks`].
     pub(crate) fn tasks(&self) -> &SchedulerRef {
         &self.tasks
+    }
+
+    /// What the tasks of a lane are at, newest first. At home only.
+    pub(crate) fn infos(&self, lane: Lane) -> Option<Vec<TaskInfo>> {
+        if !self.shared.is_home() {
+            return None;
+        }
+        let now = time::now();
+        let tasks = self.shared.tasks(lane);
+        Some(tasks.iter().map(|task| task.info(now)).collect())
+    }
+
+    /// What the executor has done. At home only.
+    pub(crate) fn metrics(&self) -> Option<Metrics> {
+        let (Counts { polls, parks }, queued) = self.shared.counts()?;
+        Some(Metrics {
+            workers: vec![WorkerMetrics {
+                polls,
+                parks,
+                queued,
+                ..WorkerMetrics::default()
+            }],
+            tasks: self.shared.alive(Lane::Tasks),
+            ..Metrics::default()
+        })
     }
 
     /// Makes a task of this executor, whose home the calling thread is.

@@ -1,6 +1,7 @@
 //! Any runtime, from any thread.
 
-use mainspring_core::task::JoinHandle;
+use crate::Metrics;
+use mainspring_core::task::{JoinHandle, TaskInfo};
 use mainspring_executor::{Home, PoolHandle};
 use std::fmt;
 use std::future::Future;
@@ -109,6 +110,40 @@ impl Handle {
                 "MS0014: there is no worker {worker}: the runtime has one thread, which is worker \
                  0 (docs/errors.md)"
             ),
+        }
+    }
+
+    /// Every task there that has not ended: where it was spawned, what it waits for and since when.
+    /// Polls nobody.
+    ///
+    /// `None` for a one-thread runtime on another thread than its own, which alone knows: spawn
+    /// the question there.
+    ///
+    /// ```
+    /// use mainspring::Handle;
+    ///
+    /// mainspring::block_on(async {
+    ///     mainspring::spawn(std::future::pending::<()>()).detach();
+    ///     mainspring::yield_now().await;
+    ///     for task in Handle::current().tasks().into_iter().flatten() {
+    ///         println!("{task}");
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn tasks(&self) -> Option<Vec<TaskInfo>> {
+        match &self.kind {
+            Kind::Pool(pool) => Some(pool.tasks()),
+            Kind::Local(home) => home.tasks(),
+        }
+    }
+
+    /// What its workers have done; `None` as with [`tasks`](Self::tasks).
+    #[must_use]
+    pub fn metrics(&self) -> Option<Metrics> {
+        match &self.kind {
+            Kind::Pool(pool) => Some(pool.metrics()),
+            Kind::Local(home) => home.metrics(),
         }
     }
 
