@@ -55,7 +55,8 @@ where
 }
 
 /// Spawns a task that stays on one worker of the pool that is running here: `make` is called on
-/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there only.
+/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there
+/// only.
 ///
 /// # Panics
 ///
@@ -128,7 +129,7 @@ where
 fn outside(function: &str) -> ! {
     // PANIC: documented above; a program that spawns where nothing runs cannot go on by itself.
     panic!(
-        "MS0001: `{function}` was called outside an executor that it could spawn on; call it inside \
-         a task, or spawn through a `Pool`, a `LocalExecutor` or a `Home` (docs/errors.md)"
+        "MS0001: `{function}` was called outside an executor that it could spawn on; call it \
+         inside a task, or spawn through a `Pool`, a `LocalExecutor` or a `Home` (docs/errors.md)"
     )
 }

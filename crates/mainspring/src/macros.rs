@@ -26,7 +26,7 @@
 /// | option | |
 /// |---|---|
 /// | `workers = 4` | so many; unless told otherwise, as many as the process may use cores |
-/// | `flavor = "local"` | one thread, the main one, where [`spawn_local`](crate::spawn_local) works |
+/// | `flavor = "local"` | one thread, the main one: [`spawn_local`](crate::spawn_local) works |
 /// | `flavor = "multi"` | several workers, the default |
 /// | `backend = "auto"` | the best that this system allows, the default |
 /// | `backend = "uring"`, `"poll"` | that one, or the end with the reason |

@@ -36,7 +36,8 @@ where
 }
 
 /// Spawns a task that stays on one worker of the runtime that is running here: `make` is called on
-/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there only.
+/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there
+/// only.
 ///
 /// Workers are numbered from 0; [`Handle::workers`] says how many there are. A
 /// [`LocalRuntime`](crate::LocalRuntime) is its own worker 0. A pinned task waits while its worker
@@ -79,7 +80,7 @@ where
 fn outside(function: &str) -> ! {
     // PANIC: documented above; a program that spawns where nothing runs cannot go on by itself.
     panic!(
-        "MS0001: `{function}` was called outside a runtime; call it inside `block_on` or a task, or \
-         spawn through a `Runtime`, a `LocalRuntime` or a `Handle` (docs/errors.md)"
+        "MS0001: `{function}` was called outside a runtime; call it inside `block_on` or a task, \
+         or spawn through a `Runtime`, a `LocalRuntime` or a `Handle` (docs/errors.md)"
     )
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
-/// How far a connection is, for whoever polls it. One task looks and tells, on whichever thread it is.
+/// How far a connection is, for whoever polls it.
+///
+/// One task tells, and looks, on whichever thread it is.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// A request has come, and its answer is being made.

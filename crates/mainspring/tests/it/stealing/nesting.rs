@@ -149,12 +149,8 @@ fn runtime_dropped_by_its_own_worker_ends_by_itself() {
         for _ in 0..10 {
             runtime.spawn(never(&drops)).detach();
         }
-        runtime
-            .spawn_pinned(2, {
-                let drops = Arc::clone(&drops);
-                move || never(&drops)
-            })
-            .detach();
+        let pinned = never(&drops);
+        runtime.spawn_pinned(2, move || pinned).detach();
         let runtime = Arc::new(runtime);
         let (handle, own) = (runtime.handle(), Arc::clone(&runtime));
         let (give, take) = mainspring::sync::oneshot::channel::<Arc<Runtime>>();
@@ -163,7 +159,7 @@ fn runtime_dropped_by_its_own_worker_ends_by_itself() {
             drop(own);
             yield_now().await;
             drop(last);
-            // It runs on to here: a poll is not interrupted. Whether it may go on is another matter.
+            // A poll is not interrupted: it comes to here, whether it counts or not.
             1
         });
         drop(give.send(runtime));

@@ -1,11 +1,12 @@
 use super::{WORKERS, on, stealing};
 use crate::{fallback_threads, pair};
-use mainspring::time::{now, sleep, timeout};
+use mainspring::time::{Sleep, now, sleep, timeout};
 use mainspring::{Backend, Handle, Runtime, spawn, spawn_blocking, spawn_local, yield_now};
 use std::collections::BTreeSet;
 use std::future::{Future, pending, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
@@ -271,6 +272,9 @@ impl Wake for Counted {
     }
 }
 
+/// A sleep on its way to another worker, where somebody waits for it.
+struct Sent(Pin<Box<Sleep>>);
+
 #[test]
 fn sleep_armed_on_one_worker_is_reset_and_dropped_on_others() {
     for runtime in stealing() {
@@ -283,10 +287,10 @@ fn sleep_armed_on_one_worker_is_reset_and_dropped_on_others() {
                     Poll::Ready(())
                 })
                 .await;
-                nap
+                Sent(nap)
             };
             // Earlier than it was: the worker that waits for an hour has to hear of it.
-            let mut nap = on(0, arm).await;
+            let Sent(mut nap) = on(0, arm).await;
             let start = now();
             let late = on(1, move || async move {
                 let soon = std::time::Instant::now() + Duration::from_millis(2);
@@ -297,13 +301,14 @@ fn sleep_armed_on_one_worker_is_reset_and_dropped_on_others() {
             .await;
             assert!(late >= Duration::from_millis(2), "{late:?} is early");
             // Awaited by another worker than the one that serves it.
-            let nap = on(2, || async { Box::pin(sleep(Duration::from_millis(2))) }).await;
+            let arm = || async { Sent(Box::pin(sleep(Duration::from_millis(2)))) };
+            let Sent(nap) = on(2, arm).await;
             on(3, move || nap).await;
             // Later than it was, on another worker: not before.
-            let mut nap = on(0, || async {
+            let Sent(mut nap) = on(0, || async {
                 let mut nap = Box::pin(sleep(Duration::from_millis(1)));
                 poll_fn(|cx| Poll::Ready(nap.as_mut().poll(cx).is_ready())).await;
-                nap
+                Sent(nap)
             })
             .await;
             let start = now();
@@ -331,11 +336,11 @@ fn sleep_dropped_on_another_worker_wakes_nobody() {
 async fn drop_elsewhere() -> bool {
     let woken = Arc::new(Counted(AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&woken));
-    let nap = on(0, move || async move {
+    let Sent(nap) = on(0, move || async move {
         let mut nap = Box::pin(sleep(Duration::from_millis(20)));
         let mut cx = Context::from_waker(&waker);
         assert!(nap.as_mut().poll(&mut cx).is_pending());
-        nap
+        Sent(nap)
     })
     .await;
     let deadline = nap.deadline_nanos();
