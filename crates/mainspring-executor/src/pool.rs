@@ -119,7 +119,7 @@ impl Pool {
         PoolBuilder::new()
     }
 
-    fn assemble(hub: Hub, seats: Arc<Seats>, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
+    fn assemble(hub: Hub, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
         Self {
             handle: PoolHandle { hub },
             threads: Mutex::new(threads),
