@@ -10,6 +10,7 @@ use crate::local::CURRENT;
 use crate::local::hub::Hub;
 use crate::local::shared::Admission;
 use crate::pool::Metrics;
+use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::Slot;
 use mainspring_core::spawn::Lane;
 use mainspring_core::task::{self, JoinHandle, TaskInfo};
@@ -61,6 +62,13 @@ impl Home {
     #[must_use]
     pub fn current() -> Option<Self> {
         Slot::look(&CURRENT).map(|hub| Self::new((*hub).clone()))
+    }
+
+    /// The executor's jobs on the blocking pool, for who submits some from another thread: its
+    /// shutdown waits for them.
+    #[must_use]
+    pub fn blocking(&self) -> BlockingGroup {
+        self.hub.blocking().clone()
     }
 
     /// Every task there that has not ended, as [`LocalExecutor::tasks`]; `None` on another thread

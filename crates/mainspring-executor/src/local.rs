@@ -12,7 +12,6 @@ use crate::pool::Metrics;
 use crate::root::Root;
 use crate::shutdown::ShutdownReport;
 use crate::worker::{Step, Worker};
-use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll;
@@ -81,7 +80,6 @@ pub struct LocalExecutor {
     spawner: Spawner,
     local_spawner: LocalSpawner,
     controller: Controller,
-    blocking: BlockingGroup,
     one_thread: PhantomData<*const ()>,
 }
 
@@ -103,7 +101,6 @@ impl LocalExecutor {
             local_spawner: LocalSpawner::of(Rc::new(hub.clone())),
             hub: Arc::new(hub),
             controller: Controller::new(),
-            blocking: BlockingGroup::new(),
             one_thread: PhantomData,
         }
     }
@@ -267,13 +264,13 @@ impl LocalExecutor {
         // Those that stood before the door when it was closed.
         self.drive_lane(Lane::Cleanup, deadline);
         let unfinished_cleanups = self.end_lane(Lane::Cleanup);
-        let refused_jobs = self.blocking.close();
+        let refused_jobs = self.hub.blocking().close();
         self.wait_for_jobs(deadline);
         ShutdownReport {
             dropped,
             unfinished_cleanups,
             refused_jobs,
-            abandoned_jobs: self.blocking.jobs(),
+            abandoned_jobs: self.hub.blocking().jobs(),
             took: time::now().since(began),
         }
     }
@@ -312,7 +309,7 @@ impl LocalExecutor {
     }
 
     fn wait_for_jobs(&self, deadline: Deadline) {
-        let mut drained = pin!(self.blocking.drained());
+        let mut drained = pin!(self.hub.blocking().drained());
         let mut limit = pin!(time::sleep(deadline.remaining(time::now())));
         self.block_on(poll_fn(|cx| {
             if drained.as_mut().poll(cx).is_ready() {
@@ -330,7 +327,7 @@ impl Drop for LocalExecutor {
         self.end_lane(Lane::Tasks);
         self.hub.shared.close(Lane::Cleanup);
         self.end_lane(Lane::Cleanup);
-        self.blocking.close();
+        self.hub.blocking().close();
     }
 }
 

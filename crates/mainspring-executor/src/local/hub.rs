@@ -7,6 +7,7 @@
 
 use super::shared::{Admission, Cleanups, Counts, Shared, SharedRef};
 use crate::pool::{Metrics, WorkerMetrics};
+use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::{Lane, Launch};
 use mainspring_core::sync;
@@ -21,6 +22,7 @@ pub(crate) struct Hub {
     pub(crate) shared: SharedRef,
     tasks: SchedulerRef,
     cleanups: SchedulerRef,
+    blocking: BlockingGroup,
 }
 
 impl Hub {
@@ -32,12 +34,18 @@ impl Hub {
             shared,
             tasks,
             cleanups,
+            blocking: BlockingGroup::new(),
         }
     }
 
     /// The scheduler of [`Lane::Tasks`].
     pub(crate) fn tasks(&self) -> &SchedulerRef {
         &self.tasks
+    }
+
+    /// The jobs that the shutdown waits for.
+    pub(crate) fn blocking(&self) -> &BlockingGroup {
+        &self.blocking
     }
 
     /// What the tasks of a lane are at, newest first. At home only.

@@ -1,6 +1,7 @@
 //! Any runtime, from any thread.
 
 use crate::Metrics;
+use mainspring_core::blocking::{Blocking, BlockingTask};
 use mainspring_core::task::{JoinHandle, TaskInfo};
 use mainspring_executor::{Home, PoolHandle};
 use std::fmt;
@@ -111,6 +112,47 @@ impl Handle {
                  0 (docs/errors.md)"
             ),
         }
+    }
+
+    /// Runs `work`, which blocks, on a thread of the blocking pool, as
+    /// [`spawn_blocking`](crate::spawn_blocking) does inside the runtime: its shutdown waits for the
+    /// job, and after it the job is refused.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Loses value*: as [`spawn_blocking`](crate::spawn_blocking).
+    ///
+    /// ```
+    /// let runtime = mainspring::LocalRuntime::new()?;
+    /// let sum = runtime.handle().spawn_blocking(|| (1..=10).sum::<u32>());
+    /// assert!(matches!(runtime.block_on(sum), Ok(55)));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<T, F>(&self, work: F) -> BlockingTask<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn_blocking_as(Blocking::Syscall, work)
+    }
+
+    /// As [`spawn_blocking`](Self::spawn_blocking), in the lane of `class`.
+    ///
+    /// # Cancel safety
+    ///
+    /// *Loses value*: as [`spawn_blocking`](crate::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking_as<T, F>(&self, class: Blocking, work: F) -> BlockingTask<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let group = match &self.kind {
+            Kind::Pool(pool) => pool.blocking(),
+            Kind::Local(home) => home.blocking(),
+        };
+        group.run(class, work)
     }
 
     /// Every task there that has not ended: where it was spawned, what it waits for and since when.

@@ -221,13 +221,13 @@ impl Runtime {
     /// How many tasks have not ended, cleanups not counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pool.metrics().tasks
+        self.pool.len()
     }
 
     /// Whether every task has ended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.pool.is_empty()
     }
 
     /// What the workers have done since they started, and what they are at.

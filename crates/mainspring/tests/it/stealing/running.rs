@@ -263,6 +263,35 @@ fn job_that_blocks_runs_elsewhere_and_its_runtime_waits_for_it() {
     }
 }
 
+#[test]
+fn job_given_to_a_handle_is_its_runtimes_and_refused_after_the_end() {
+    let ends = |handle: Handle, end: &dyn Fn() -> usize| {
+        let (begun, begins) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let job = handle.spawn_blocking(move || {
+            begun.send(()).expect("somebody waits");
+            wait.recv().is_err()
+        });
+        begins.recv().expect("it runs");
+        // It is being waited for, until there is no time left.
+        assert_eq!(end(), 1);
+        drop(go);
+        assert!(matches!(mainspring::block_on(job), Ok(true)));
+        assert!(mainspring::block_on(handle.spawn_blocking(|| ())).is_err());
+    };
+    let limit = Duration::from_millis(1);
+    for runtime in stealing() {
+        ends(runtime.handle(), &|| {
+            runtime.shutdown(limit).abandoned_jobs.len()
+        });
+    }
+    for runtime in crate::runtimes() {
+        ends(runtime.handle(), &|| {
+            runtime.shutdown(limit).abandoned_jobs.len()
+        });
+    }
+}
+
 /// Counts its wakes.
 struct Counted(AtomicUsize);
 
