@@ -3,7 +3,8 @@
 //! [`spawn`](fn@crate::spawn), [`spawn_local`](crate::spawn_local) and
 //! [`spawn_blocking`](crate::spawn_blocking) stand at the root of the crate. What they return is
 //! here, and the handles through which code spawns that is not inside a runtime: a
-//! [`Home`](crate::Home) for one thread, a [`Spawner`] for any executor.
+//! [`Handle`](crate::Handle) for either runtime, a [`Home`](crate::Home) for one thread, a
+//! [`Spawner`] for any executor.
 //!
 //! ```
 //! use mainspring::{spawn_local, task};

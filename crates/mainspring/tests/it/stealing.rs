@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 const WORKERS: usize = 4;
 
 /// A runtime of four workers for each backend that is to be had here.
-fn stealing() -> Vec<Runtime> {
+pub(crate) fn stealing() -> Vec<Runtime> {
     let build = |backend| {
         let builder = Runtime::builder().workers(WORKERS).backend(backend);
         builder.build().expect("a runtime over what is to be had")
