@@ -59,7 +59,6 @@ pub use local::LocalExecutor;
 pub use pool::{Metrics, Pool, PoolBuilder, PoolHandle, WorkerMetrics};
 pub use shutdown::ShutdownReport;
 pub use spawn::{spawn, spawn_local, spawn_pinned, try_spawn, try_spawn_local};
-pub use spawn::{spawn_local, try_spawn_local};
 pub use task_builder::TaskBuilder;
 pub use worker::Step;
 
