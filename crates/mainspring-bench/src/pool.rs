@@ -42,8 +42,7 @@ const ROWS: &[&str] = &[
     "pool-chain",
     "pool-yield",
     "pool-ping-pong",
-    "pool-remote-1",
-    "pool-remote-8",
+    "pool-remote",
     "pool-blocking-16",
 ];
 
@@ -90,8 +89,7 @@ fn run_on<R: TwoWorkers>(row: &str, passes: u32) -> Option<Outcome> {
         "pool-ping-pong" => timed(passes, |thousands| {
             runtime.block_on(async move { R::spawn(ping_pong::<R>(thousands)).await });
         }),
-        "pool-remote-1" => remote(passes, Arc::new(runtime), 1),
-        "pool-remote-8" => remote(passes, Arc::new(runtime), 8),
+        "pool-remote" => remotes(passes, &Arc::new(runtime)),
         "pool-blocking-16" => blocking(passes, &runtime),
         _ => return None,
     })
@@ -205,32 +203,41 @@ async fn ping_pong<R: TwoWorkers>(thousands: u64) {
     }
 }
 
+/// What more threads that spawn from outside cost each task: the process's CPU time a task from
+/// eight of them, over that from one.
+fn remotes<R: TwoWorkers>(passes: u32, runtime: &Arc<R>) -> Outcome {
+    remote(runtime, 8);
+    let pairs: Vec<_> = (0..passes)
+        .map(|_| (remote(runtime, 1), remote(runtime, 8)))
+        .collect();
+    let each = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).collect::<Vec<f64>>();
+    Outcome::of("times", each(|(one, eight)| eight / one))
+        .with("cpu-ns-1", each(|(one, _)| *one))
+        .with("cpu-ns-8", each(|(_, eight)| *eight))
+}
+
 /// The process's CPU time a task, of tasks that threads outside spawn and that do nothing.
-fn remote<R: TwoWorkers>(passes: u32, runtime: Arc<R>, threads: u64) -> Outcome {
+fn remote<R: TwoWorkers>(runtime: &Arc<R>, threads: u64) -> f64 {
     const TASKS: u64 = 200_000;
-    let pass = || {
-        let before = sys::cpu_time();
-        let done = Arc::new(AtomicU64::new(0));
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                let (runtime, done) = (Arc::clone(&runtime), Arc::clone(&done));
-                scope.spawn(move || {
-                    for _ in 0..TASKS / threads {
-                        let done = Arc::clone(&done);
-                        R::detach(runtime.spawn_from_outside(async move {
-                            done.fetch_add(1, Relaxed);
-                        }));
-                    }
-                });
-            }
-        });
-        while done.load(Relaxed) < TASKS / threads * threads {
-            thread::yield_now();
+    let before = sys::cpu_time();
+    let done = Arc::new(AtomicU64::new(0));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (runtime, done) = (Arc::clone(runtime), Arc::clone(&done));
+            scope.spawn(move || {
+                for _ in 0..TASKS / threads {
+                    let done = Arc::clone(&done);
+                    R::detach(runtime.spawn_from_outside(async move {
+                        done.fetch_add(1, Relaxed);
+                    }));
+                }
+            });
         }
-        (sys::cpu_time() - before).as_nanos() as f64 / TASKS as f64
-    };
-    pass();
-    Outcome::of("cpu-ns", (0..passes).map(|_| pass()).collect())
+    });
+    while done.load(Relaxed) < TASKS {
+        thread::yield_now();
+    }
+    (sys::cpu_time() - before).as_nanos() as f64 / TASKS as f64
 }
 
 /// Jobs that do nothing, from sixteen tasks at a time.

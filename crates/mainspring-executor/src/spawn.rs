@@ -60,7 +60,7 @@ where
 ///
 /// # Panics
 ///
-/// With `MS0001` where no pool is running, and with `MS0014` if there is no such worker.
+/// With `MS0001` where no pool is running, and with `MS0015` if there is no such worker.
 /// [`PoolHandle::current`] and [`PoolHandle::workers`] say so without.
 #[track_caller]
 pub fn spawn_pinned<M, F>(worker: usize, make: M) -> JoinHandle<F::Output>
@@ -126,10 +126,12 @@ where
 
 #[cold]
 #[track_caller]
-fn outside(function: &str) -> ! {
-    // PANIC: documented above; a program that spawns where nothing runs cannot go on by itself.
+pub(crate) fn outside(function: &str) -> ! {
+    // PANIC: documented at the callers; a program that spawns where nothing runs cannot go on by
+    // itself.
     panic!(
         "MS0001: `{function}` was called outside an executor that it could spawn on; call it \
-         inside a task, or spawn through a `Pool`, a `LocalExecutor` or a `Home` (docs/errors.md)"
+         inside a task, or spawn through a `Pool`, a `LocalExecutor`, a `Home` or a `Spawner` \
+         (docs/errors.md)"
     )
 }

@@ -9,6 +9,9 @@
 //! | [`spawn()`], [`spawn_local`], [`spawn_pinned`] | a task, a task here, a task on that worker |
 //! | [`spawn_blocking`] | a job that blocks |
 //! | [`task`] | join handles, yielding, spawners |
+//! | [`spawn_local`], [`spawn()`], [`spawn_blocking`] | a task here, a task, a job that blocks |
+//! | [`task`] | join handles, sets of tasks, names, yielding, spawners |
+//! | [`task_local!`] | values that belong to a task |
 //! | [`time`] | sleeps, timeouts, intervals, delay queues, paused time |
 //! | [`net`] | TCP |
 //! | [`sync`] | channels, locks, permits |
@@ -83,7 +86,7 @@ pub use mainspring_core::task::yield_now;
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 #[doc(inline)]
 pub use mainspring_executor::{
-    Home, Metrics, Step, WorkerMetrics, spawn_local, try_spawn, try_spawn_local,
+    Home, Metrics, Step, WorkerMetrics, spawn_local, task_local, try_spawn, try_spawn_local,
 };
 #[doc(inline)]
 pub use mainspring_reactor::{

@@ -61,7 +61,7 @@ where
 ///
 /// # Panics
 ///
-/// With `MS0001` where no runtime is running, and with `MS0014` if there is no such worker.
+/// With `MS0001` where no runtime is running, and with `MS0015` if there is no such worker.
 #[track_caller]
 pub fn spawn_pinned<M, F>(worker: usize, make: M) -> JoinHandle<F::Output>
 where

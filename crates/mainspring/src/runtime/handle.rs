@@ -95,7 +95,7 @@ impl Handle {
     ///
     /// # Panics
     ///
-    /// With `MS0014` if there is no such worker.
+    /// With `MS0015` if there is no such worker.
     #[track_caller]
     pub fn spawn_pinned<M, F>(&self, worker: usize, make: M) -> JoinHandle<F::Output>
     where
@@ -108,15 +108,15 @@ impl Handle {
             Kind::Local(home) if worker == 0 => home.spawn(make),
             // PANIC: documented above: a number that the program has made up.
             Kind::Local(_) => panic!(
-                "MS0014: there is no worker {worker}: the runtime has one thread, which is worker \
+                "MS0015: there is no worker {worker}: the runtime has one thread, which is worker \
                  0 (docs/errors.md)"
             ),
         }
     }
 
     /// Runs `work`, which blocks, on a thread of the blocking pool, as
-    /// [`spawn_blocking`](crate::spawn_blocking) does inside the runtime: its shutdown waits for the
-    /// job, and after it the job is refused.
+    /// [`spawn_blocking`](crate::spawn_blocking) does inside the runtime: its shutdown waits for
+    /// the job, and after it the job is refused.
     ///
     /// # Cancel safety
     ///

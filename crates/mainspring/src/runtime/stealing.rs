@@ -143,7 +143,7 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// With `MS0014` if there is no such worker.
+    /// With `MS0015` if there is no such worker.
     ///
     /// ```
     /// use mainspring::Runtime;

@@ -178,10 +178,7 @@ fn free_functions_say_what_is_missing() {
         said(&|| runtime.handle().spawn_pinned(1, || async {}).detach()),
     ];
     for message in no_such {
-        assert!(
-            message.starts_with("MS0014: there is no worker"),
-            "{message}"
-        );
+        assert!(message.contains(": there is no worker"), "{message}");
     }
     assert!(Handle::try_current().is_none());
 }
