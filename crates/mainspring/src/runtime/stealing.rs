@@ -21,7 +21,8 @@ use std::time::Duration;
 /// Every worker is a thread with a reactor and timers of its own, and waits for them itself: there
 /// is no thread that does nothing but I/O. They run from [`build`](RuntimeBuilder::build) until
 /// [`shutdown`](Self::shutdown), or until the runtime is dropped, which drops every task that has
-/// not ended.
+/// not ended, and waits for polls that are under way. Dropped by one of its own tasks, it waits for
+/// nobody, and its threads end by themselves.
 ///
 /// # Guarantees
 ///
