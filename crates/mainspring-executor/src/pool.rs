@@ -38,6 +38,7 @@ mod worker;
 
 pub use self::builder::PoolBuilder;
 pub use self::counters::WorkerMetrics;
+pub(crate) use self::registry::{OnAdmit, Registry};
 
 use self::hub::Hub;
 use crate::block_on::refuse_inside_a_poll;
