@@ -103,6 +103,8 @@ pub struct Pool {
     handle: PoolHandle,
     seats: Arc<Seats>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// Held by who ends the pool: the registry tells one waiter.
+    ending: Mutex<()>,
 }
 
 impl Pool {
@@ -125,6 +127,7 @@ impl Pool {
             handle: PoolHandle { hub },
             seats,
             threads: Mutex::new(threads),
+            ending: Mutex::new(()),
         }
     }
 
@@ -235,6 +238,7 @@ impl Pool {
     /// workers' threads end.
     ///
     /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
+    /// Of two threads that call this, the later one waits for the first, and has nothing to do.
     ///
     /// # Panics
     ///
