@@ -89,7 +89,8 @@ thread_local! {
 ///
 /// let pool = Pool::builder().workers(2).build()?;
 /// let sum = pool.block_on(async {
-///     let tasks: Vec<_> = (1..=10u64).map(|n| mainspring_executor::spawn(async move { n * n })).collect();
+///     let square = |n: u64| mainspring_executor::spawn(async move { n * n });
+///     let tasks: Vec<_> = (1..=10).map(square).collect();
 ///     let mut sum = 0;
 ///     for task in tasks {
 ///         sum += task.await.unwrap_or(0);

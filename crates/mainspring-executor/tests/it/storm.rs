@@ -2,9 +2,9 @@
 //! and pinned ones among them, while other threads wake, abort and spawn, and the pool ends in one
 //! of several ways in the middle of it.
 //!
-//! What each thread does is drawn from a seed, which is printed when a storm fails: `MAINSPRING_SEED=N
-//! cargo test -p mainspring-executor --test it storm` draws the same. In which order the threads come
-//! is the machine's to say. `MAINSPRING_STORM_S=600` goes on for that many seconds.
+//! What each thread does is drawn from a seed, which is printed when a storm fails: with
+//! `MAINSPRING_SEED=N cargo test -p mainspring-executor --test it storm` the same is drawn. In which
+//! order the threads come is the machine's to say. `MAINSPRING_STORM_S=600` goes on for so long.
 
 use mainspring_core::poll;
 use mainspring_core::random::Random;
