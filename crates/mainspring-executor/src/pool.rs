@@ -40,9 +40,9 @@ pub use self::builder::PoolBuilder;
 pub use self::counters::WorkerMetrics;
 
 use self::hub::Hub;
-use self::seat::Seats;
 use crate::block_on::refuse_inside_a_poll;
 use crate::shutdown::ShutdownReport;
+use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::spawn::{Lane, Spawner};
 use mainspring_core::sync::Mutex;
@@ -102,7 +102,6 @@ thread_local! {
 /// ```
 pub struct Pool {
     handle: PoolHandle,
-    seats: Arc<Seats>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
     /// Held by who ends the pool: the registry tells one waiter.
     ending: Mutex<()>,
@@ -123,10 +122,9 @@ impl Pool {
         PoolBuilder::new()
     }
 
-    fn assemble(hub: Hub, seats: Arc<Seats>, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
+    fn assemble(hub: Hub, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
         Self {
             handle: PoolHandle { hub },
-            seats,
             threads: Mutex::new(threads),
             ending: Mutex::new(()),
         }
@@ -138,28 +136,14 @@ impl Pool {
         self.handle.clone()
     }
 
-    /// Runs `future` on the calling thread until it is ready, beside the pool: what it spawns runs
-    /// on the workers.
-    ///
-    /// The future need be neither `Send` nor `'static`. The thread waits in a driver of its own,
-    /// made at its first call here and kept. Sockets and timers that the future uses are served by
-    /// this thread while it is in here.
+    /// Runs `future` on the calling thread until it is ready. See [`PoolHandle::block_on`].
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if a driver is
-    /// not to be had; [`try_block_on`](Self::try_block_on) is the form that returns the error. What
-    /// `future` panics with is passed on.
+    /// As [`PoolHandle::block_on`].
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        match self.try_block_on(future) {
-            Ok(output) => output,
-            // PANIC: documented above.
-            Err(error) => panic!(
-                "MS0011: the calling thread's driver cannot be built: {error}; use `try_block_on` \
-                 to handle that (docs/errors.md)"
-            ),
-        }
+        self.handle.block_on(future)
     }
 
     /// As [`block_on`](Self::block_on), for whoever can do something about a driver that is not to
@@ -175,8 +159,7 @@ impl Pool {
     /// is passed on.
     #[track_caller]
     pub fn try_block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
-        refuse_inside_a_poll();
-        seat::block_on(&self.seats, &self.handle, future)
+        self.handle.try_block_on(future)
     }
 
     /// Spawns a task. See [`PoolHandle::spawn`].
@@ -214,6 +197,18 @@ impl Pool {
     #[must_use]
     pub fn name(&self) -> &str {
         self.handle.name()
+    }
+
+    /// How many tasks have not ended, cleanups not counted. Takes each of the registry's locks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.handle.len()
+    }
+
+    /// Whether every task has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.handle.is_empty()
     }
 
     /// What the workers have done since they started.
@@ -330,10 +325,71 @@ impl PoolHandle {
         }
     }
 
+    /// Runs `future` on the calling thread until it is ready, beside the pool: what it spawns runs
+    /// on the workers.
+    ///
+    /// The future need be neither `Send` nor `'static`. The thread waits in a driver of its own,
+    /// made at its first call here and kept. Sockets and timers that the future uses are served by
+    /// this thread while it is in here. After the pool has ended what the future spawns is
+    /// cancelled at once.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if a driver is
+    /// not to be had; [`try_block_on`](Self::try_block_on) is the form that returns the error. What
+    /// `future` panics with is passed on.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match self.try_block_on(future) {
+            Ok(output) => output,
+            // PANIC: documented above.
+            Err(error) => panic!(
+                "MS0011: the calling thread's driver cannot be built: {error}; use `try_block_on` \
+                 to handle that (docs/errors.md)"
+            ),
+        }
+    }
+
+    /// As [`block_on`](Self::block_on), for whoever can do something about a driver that is not to
+    /// be had.
+    ///
+    /// # Errors
+    ///
+    /// What the driver's maker says; the future has not been polled then.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. What `future` panics with
+    /// is passed on.
+    #[track_caller]
+    pub fn try_block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
+        refuse_inside_a_poll();
+        seat::block_on(self.hub.seats(), self, future)
+    }
+
     /// A handle through which any code spawns `Send` futures and cleanups, knowing of core alone.
     #[must_use]
     pub fn spawner(&self) -> Spawner {
         self.hub.spawner().clone()
+    }
+
+    /// The pool's jobs on the blocking pool, for who submits some from a thread that is none of the
+    /// pool's: its shutdown waits for them.
+    #[must_use]
+    pub fn blocking(&self) -> BlockingGroup {
+        self.hub.blocking().clone()
+    }
+
+    /// How many tasks have not ended, cleanups not counted. Takes each of the registry's locks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hub.shared().registry.len(Lane::Tasks)
+    }
+
+    /// Whether every task has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// How many workers there are.

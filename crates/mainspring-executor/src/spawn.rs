@@ -128,10 +128,12 @@ where
 
 #[cold]
 #[track_caller]
-fn outside(function: &str) -> ! {
-    // PANIC: documented above; a program that spawns where nothing runs cannot go on by itself.
+pub(crate) fn outside(function: &str) -> ! {
+    // PANIC: documented at the callers; a program that spawns where nothing runs cannot go on by
+    // itself.
     panic!(
-        "MS0001: `{function}` was called outside an executor that it could spawn on; call it inside \
-         a task, or spawn through a `Pool`, a `LocalExecutor` or a `Home` (docs/errors.md)"
+        "MS0001: `{function}` was called outside an executor; call it inside `block_on` or a \
+         task, or spawn through a `Pool`, a `LocalExecutor`, a `Home` or a `Spawner` \
+         (docs/errors.md)"
     )
 }

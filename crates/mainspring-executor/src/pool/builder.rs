@@ -132,12 +132,11 @@ impl PoolBuilder {
         );
         // From here on the threads alone report: if one of them dies, waiting for it ends.
         drop(reports);
-        let hub = begun.and_then(|()| introduce(&inbox, &started, queues, self.name));
+        let hub = begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name));
         let threads = started.into_iter();
         match hub {
             Ok(hub) => Ok(Pool::assemble(
                 hub,
-                Seats::new(plan, workers),
                 threads.map(|started| started.thread).collect(),
             )),
             Err(error) => {
@@ -183,6 +182,7 @@ fn introduce(
     inbox: &Receiver<Report>,
     started: &[Started],
     queues: Vec<crate::queue::local::Stealer<Runnable>>,
+    plan: &Arc<Plan>,
     name: Box<str>,
 ) -> io::Result<Hub> {
     let drivers = gather(inbox, started.len(), |report| match report {
@@ -198,7 +198,8 @@ fn introduce(
         Report::Lane(index, station) => Some((index, station)),
         _ => None,
     })?;
-    let hub = Hub::new(shared, stations, name);
+    let seats = Seats::new(Arc::clone(plan), started.len());
+    let hub = Hub::new(shared, stations, seats, name);
     for thread in started {
         let _ = thread.orders.send(Order::Work(hub.clone()));
     }

@@ -6,6 +6,7 @@
 //!   home, the closure that makes its future, which is `Send`, and nothing else.
 
 use super::lane::LaneRef;
+use super::seat::Seats;
 use super::shared::{Cleanups, SharedRef, Tasks};
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::shutdown::Controller;
@@ -29,6 +30,7 @@ struct Inner {
     spawner: Spawner,
     controller: Controller,
     blocking: BlockingGroup,
+    seats: Arc<Seats>,
     name: Box<str>,
 }
 
@@ -37,7 +39,12 @@ struct Inner {
 pub(crate) struct Hub(Arc<Inner>);
 
 impl Hub {
-    pub(super) fn new(shared: SharedRef, stations: Vec<Station>, name: Box<str>) -> Self {
+    pub(super) fn new(
+        shared: SharedRef,
+        stations: Vec<Station>,
+        seats: Arc<Seats>,
+        name: Box<str>,
+    ) -> Self {
         let launcher = Launcher {
             shared: shared.clone(),
             tasks: SchedulerRef::from(sync::Arc::new(Tasks(shared.clone()))),
@@ -50,6 +57,7 @@ impl Hub {
             spawner: Spawner::of(launcher),
             controller: Controller::new(),
             blocking: BlockingGroup::new(),
+            seats,
             name,
         }))
     }
@@ -72,6 +80,10 @@ impl Hub {
 
     pub(crate) fn blocking(&self) -> &BlockingGroup {
         &self.0.blocking
+    }
+
+    pub(super) fn seats(&self) -> &Arc<Seats> {
+        &self.0.seats
     }
 
     pub(crate) fn name(&self) -> &str {
