@@ -90,7 +90,8 @@ thread_local! {
 ///
 /// let pool = Pool::builder().workers(2).build()?;
 /// let sum = pool.block_on(async {
-///     let tasks: Vec<_> = (1..=10u64).map(|n| mainspring_executor::spawn(async move { n * n })).collect();
+///     let square = |n: u64| mainspring_executor::spawn(async move { n * n });
+///     let tasks: Vec<_> = (1..=10).map(square).collect();
 ///     let mut sum = 0;
 ///     for task in tasks {
 ///         sum += task.await.unwrap_or(0);
@@ -103,6 +104,8 @@ thread_local! {
 pub struct Pool {
     handle: PoolHandle,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// Held by who ends the pool: the registry tells one waiter.
+    ending: Mutex<()>,
 }
 
 impl Pool {
@@ -124,6 +127,7 @@ impl Pool {
         Self {
             handle: PoolHandle { hub },
             threads: Mutex::new(threads),
+            ending: Mutex::new(()),
         }
     }
 
@@ -231,6 +235,7 @@ impl Pool {
     /// workers' threads end.
     ///
     /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
+    /// Of two threads that call this, the later one waits for the first, and has nothing to do.
     ///
     /// # Panics
     ///

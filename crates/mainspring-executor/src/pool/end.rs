@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// See [`Pool::shutdown`].
 pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
+    // CLAIM: [registry.told] one waiter at a time.
+    let _alone = pool.ending.lock();
     let hub = pool.handle.hub();
     let registry = &hub.shared().registry;
     let began = time::now();

@@ -63,7 +63,11 @@ use mainspring_core::sync::atomic::{
 };
 
 /// How many workers one word has bits for.
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 const GROUP: usize = 48;
+/// Three workers are two groups.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+const GROUP: usize = 2;
 
 const SLEEPERS: u64 = (1 << GROUP) - 1;
 const SEARCHER: u64 = 1 << GROUP;

@@ -78,14 +78,13 @@ pub(super) fn run(
     reports: &Sender<Report>,
     orders: &Receiver<Order>,
 ) {
-    let driver = match (plan.driver)(index) {
-        Ok(driver) => driver,
+    let (driver, handle) = match build(plan, index) {
+        Ok(built) => built,
         Err(error) => {
             let _ = reports.send(Report::Failed(error));
             return;
         }
     };
-    let handle = driver.handle();
     let _ = reports.send(Report::Driver(index, Arc::clone(&handle)));
     let Ok(Order::Meet(shared)) = orders.recv() else {
         return;
@@ -112,6 +111,22 @@ pub(super) fn run(
     // The driver goes on the thread where it was made, and says goodbye to what waits in it.
     drop(worker);
     drop(left);
+}
+
+/// The driver and its handle. A maker that panics is one that fails: the other threads, which wait
+/// for orders, would keep the builder waiting for this one's report.
+fn build(plan: &Plan, index: usize) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
+    let mut built = None;
+    absorb(|| {
+        built = Some((plan.driver)(index).map(|driver| {
+            let handle = driver.handle();
+            (driver, handle)
+        }));
+    });
+    built.unwrap_or_else(|| {
+        let why = format!("making the driver of worker {index} panicked");
+        Err(io::Error::other(why))
+    })
 }
 
 fn call(hook: Option<&Hook>, index: usize) {
@@ -145,7 +160,7 @@ fn enter(
 }
 
 /// Turn after turn, until the pool stops.
-fn drive(worker: &mut Worker, shared: &SharedRef) {
+pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
     let mut now = time::now();
     while !shared.is_stopping() {
         let until = match worker.step(now) {
@@ -160,6 +175,7 @@ fn drive(worker: &mut Worker, shared: &SharedRef) {
             worker.wake_up();
         }
     }
+    worker.leave();
 }
 
 /// Says that the thread has ended, on unwind too.

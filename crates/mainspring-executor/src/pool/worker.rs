@@ -200,6 +200,7 @@ impl Worker {
             match self.search() {
                 Stolen::One(runnable) => {
                     self.counts.steals += 1;
+                    self.desk.note_stolen();
                     self.stop_searching();
                     return Some(runnable);
                 }
@@ -267,6 +268,12 @@ impl Worker {
             OnWake::ByItself => {}
             OnWake::Chosen => self.is_searching = true,
         }
+    }
+
+    /// The worker steps no more: it is no searcher then, and what it has counted can be read.
+    pub(crate) fn leave(&mut self) {
+        self.stop_searching();
+        self.publish();
     }
 
     /// Waits in the driver, and says what time it is then.
