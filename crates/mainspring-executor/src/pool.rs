@@ -38,6 +38,7 @@ mod worker;
 
 pub use self::builder::PoolBuilder;
 pub use self::counters::WorkerMetrics;
+pub(crate) use self::registry::{OnAdmit, Registry};
 
 use self::hub::Hub;
 use crate::block_on::refuse_inside_a_poll;
@@ -79,6 +80,12 @@ thread_local! {
 /// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or the unobserved-failure
 ///   hook when nobody joins. A panic takes no worker down.
 ///
+/// # Trade-offs
+///
+/// One task that is ready wakes no second worker: the worker that made it ready comes to it next.
+/// So a task that spawns or wakes another and then blocks its thread until that one has run waits
+/// for itself. Block on the [blocking pool](mainspring_core::blocking) instead.
+///
 /// # Complexity and allocation
 ///
 /// A spawn allocates the task, once, and takes one of several short locks. Waking, queueing and
@@ -89,7 +96,8 @@ thread_local! {
 ///
 /// let pool = Pool::builder().workers(2).build()?;
 /// let sum = pool.block_on(async {
-///     let tasks: Vec<_> = (1..=10u64).map(|n| mainspring_executor::spawn(async move { n * n })).collect();
+///     let square = |n: u64| mainspring_executor::spawn(async move { n * n });
+///     let tasks: Vec<_> = (1..=10).map(square).collect();
 ///     let mut sum = 0;
 ///     for task in tasks {
 ///         sum += task.await.unwrap_or(0);
@@ -102,6 +110,8 @@ thread_local! {
 pub struct Pool {
     handle: PoolHandle,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// Held by who ends the pool: the registry tells one waiter.
+    ending: Mutex<()>,
 }
 
 impl Pool {
@@ -123,6 +133,7 @@ impl Pool {
         Self {
             handle: PoolHandle { hub },
             threads: Mutex::new(threads),
+            ending: Mutex::new(()),
         }
     }
 
@@ -230,20 +241,29 @@ impl Pool {
     /// workers' threads end.
     ///
     /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
+    /// Of two threads that call this, the later one waits for the first, and has nothing to do.
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or a `block_on` of the family.
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this pool, in
+    /// one of its hooks say.
     #[track_caller]
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         refuse_inside_a_poll();
+        assert!(
+            self.handle.current_worker().is_none(),
+            "MS0002: `shutdown` on a worker of its own pool would wait for itself \
+             (docs/errors.md)"
+        );
         end::shutdown(self, limit)
     }
 }
 
 impl Drop for Pool {
-    /// Drops every task that has not ended, each on a worker, and waits for the workers' threads,
-    /// unless one of them is the calling one: then they end by themselves.
+    /// Drops every task that has not ended, each on a worker, and waits for the workers' threads.
+    ///
+    /// Inside a task, of this pool or of any other executor of the family, it waits for nobody: the
+    /// workers drop the tasks and end by themselves.
     fn drop(&mut self) {
         end::abandon(self);
     }

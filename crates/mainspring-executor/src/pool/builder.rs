@@ -98,19 +98,21 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096; what the
-    /// operating system says about threads; what the driver's maker says. The threads that were
-    /// started have ended then.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, and for a
+    /// name with a zero byte in it; what the operating system says about threads; what the driver's
+    /// maker says, a panic included. The threads that were started have ended then.
     pub fn build(self) -> io::Result<Pool> {
         let workers = match self.workers {
             Some(workers) => workers,
             None => std::thread::available_parallelism()?.get(),
         };
         if !(1..=WORKERS_MAX).contains(&workers) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("a pool has 1 to {WORKERS_MAX} workers, and {workers} were asked for"),
-            ));
+            return Err(invalid(format!(
+                "a pool has 1 to {WORKERS_MAX} workers, and {workers} were asked for"
+            )));
+        }
+        if self.name.contains('\0') {
+            return Err(invalid("no thread's name has a zero byte in it".to_owned()));
         }
         let plan = Arc::new(Plan {
             driver: self.driver,
@@ -147,6 +149,10 @@ impl PoolBuilder {
             }
         }
     }
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 /// Starts the threads.

@@ -6,10 +6,11 @@
 //! # Invariants
 //!
 //! - **counters.one-writer** — only the worker's thread writes; a reader adds nothing up that must
-//!   agree exactly.
+//!   agree exactly. Nothing is decided by these numbers, so no model explores them.
 
-use mainspring_core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use mainspring_core::sync::global::AtomicU64;
 use mainspring_core::time::Nanos;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// What one worker has done since it started. Made by [`Pool::metrics`](crate::Pool::metrics).

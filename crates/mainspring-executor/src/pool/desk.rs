@@ -91,6 +91,11 @@ impl Desk {
         self.is_pushed.set(true);
     }
 
+    /// Something was stolen into the queue, which the thief tells nobody.
+    pub(super) fn note_stolen(&self) {
+        self.is_pushed.set(true);
+    }
+
     /// At the end of a turn: looks at the idle word behind a fence, if something was pushed since
     /// the last look that this worker will not come to next.
     #[inline]
@@ -169,6 +174,3 @@ impl Drop for Seated {
         CURRENT.with(|current| current.set(self.before));
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,10 @@
 //! Who sleeps and who searches: one word for each group of 48 workers.
 //!
 //! ```text
-//!   63         57   56      55 ....... 48   47 ........................ 0
-//!  ┌─────────────┬─────────┬─────────────┬───────────────────────────────┐
-//!  │ unused      │ JUDGING │ searching   │ sleepers, a bit a worker      │
-//!  └─────────────┴─────────┴─────────────┴───────────────────────────────┘
+//!   63 ..... 56   55 ....... 48   47 ........................ 0
+//!  ┌─────────────┬──────────────┬───────────────────────────────┐
+//!  │ unused      │ searching    │ sleepers, a bit a worker      │
+//!  └─────────────┴──────────────┴───────────────────────────────┘
 //! ```
 //!
 //! A worker that has run out of work *searches*: it looks at the injector and at everybody's queue.
@@ -63,7 +63,11 @@ use mainspring_core::sync::atomic::{
 };
 
 /// How many workers one word has bits for.
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 const GROUP: usize = 48;
+/// Three workers are two groups.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+const GROUP: usize = 2;
 
 const SLEEPERS: u64 = (1 << GROUP) - 1;
 const SEARCHER: u64 = 1 << GROUP;

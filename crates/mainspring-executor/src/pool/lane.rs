@@ -123,3 +123,6 @@ unsafe impl LocalSchedule for Lane {
         self.queue.is_home()
     }
 }
+
+#[cfg(test)]
+mod tests;

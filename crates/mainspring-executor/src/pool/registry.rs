@@ -23,6 +23,13 @@ use std::task::{Context, Poll};
 /// How many numbers of tasks follow each other in one thread: core's block.
 const BLOCK: u64 = 1024;
 
+/// How many shards there are at most.
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+const SHARDS_MAX: usize = 1 << 14;
+/// Numbers of tasks go on from one execution of a model to the next: another shard each time.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+const SHARDS_MAX: usize = 1;
+
 #[derive(Default)]
 struct Lanes {
     tasks: task::Registry,
@@ -67,7 +74,7 @@ pub(crate) struct Registry {
 impl Registry {
     /// Shards for so many threads that spawn.
     pub(crate) fn new(workers: usize) -> Self {
-        let shards = (4 * workers).next_power_of_two();
+        let shards = (4 * workers).next_power_of_two().min(SHARDS_MAX);
         Self {
             shards: (0..shards).map(|_| CachePadded::default()).collect(),
             is_ending: AtomicBool::new(false),

@@ -77,3 +77,6 @@ impl Drop for Slot {
         drop(self.take());
     }
 }
+
+#[cfg(test)]
+mod tests;

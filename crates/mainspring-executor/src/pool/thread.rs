@@ -31,7 +31,6 @@ use mainspring_core::payload::absorb;
 use mainspring_core::shutdown;
 use mainspring_core::spawn::{self, LocalSpawner};
 use mainspring_core::sync;
-use mainspring_core::sync::atomic::Ordering::Relaxed;
 use mainspring_core::task::{Runnable, SchedulerRef};
 use mainspring_core::time::{self, Nanos};
 use std::io;
@@ -78,14 +77,13 @@ pub(super) fn run(
     reports: &Sender<Report>,
     orders: &Receiver<Order>,
 ) {
-    let driver = match (plan.driver)(index) {
-        Ok(driver) => driver,
+    let (driver, handle) = match build(plan, index) {
+        Ok(built) => built,
         Err(error) => {
             let _ = reports.send(Report::Failed(error));
             return;
         }
     };
-    let handle = driver.handle();
     let _ = reports.send(Report::Driver(index, Arc::clone(&handle)));
     let Ok(Order::Meet(shared)) = orders.recv() else {
         return;
@@ -100,7 +98,6 @@ pub(super) fn run(
         return;
     };
     let mut worker = Worker::new(shared.clone(), index, queue, lane, driver);
-    let left = Left(shared.clone());
     {
         let _here = enter(&hub, station, &*handle, &shared, index);
         let _resident = hub.tasks().enter();
@@ -111,7 +108,22 @@ pub(super) fn run(
     }
     // The driver goes on the thread where it was made, and says goodbye to what waits in it.
     drop(worker);
-    drop(left);
+}
+
+/// The driver and its handle. A maker that panics is one that fails: the other threads, which wait
+/// for orders, would keep the builder waiting for this one's report.
+fn build(plan: &Plan, index: usize) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
+    let mut built = None;
+    absorb(|| {
+        built = Some((plan.driver)(index).map(|driver| {
+            let handle = driver.handle();
+            (driver, handle)
+        }));
+    });
+    built.unwrap_or_else(|| {
+        let why = format!("making the driver of worker {index} panicked");
+        Err(io::Error::other(why))
+    })
 }
 
 fn call(hook: Option<&Hook>, index: usize) {
@@ -145,7 +157,7 @@ fn enter(
 }
 
 /// Turn after turn, until the pool stops.
-fn drive(worker: &mut Worker, shared: &SharedRef) {
+pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
     let mut now = time::now();
     while !shared.is_stopping() {
         let until = match worker.step(now) {
@@ -160,15 +172,7 @@ fn drive(worker: &mut Worker, shared: &SharedRef) {
             worker.wake_up();
         }
     }
-}
-
-/// Says that the thread has ended, on unwind too.
-struct Left(SharedRef);
-
-impl Drop for Left {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Relaxed);
-    }
+    worker.leave();
 }
 
 /// How late the tasks of a worker run.

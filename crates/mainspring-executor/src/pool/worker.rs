@@ -200,6 +200,7 @@ impl Worker {
             match self.search() {
                 Stolen::One(runnable) => {
                     self.counts.steals += 1;
+                    self.desk.note_stolen();
                     self.stop_searching();
                     return Some(runnable);
                 }
@@ -269,6 +270,12 @@ impl Worker {
         }
     }
 
+    /// The worker steps no more: it is no searcher then, and what it has counted can be read.
+    pub(crate) fn leave(&mut self) {
+        self.stop_searching();
+        self.publish();
+    }
+
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Nanos {
         if until != Until::Now {
@@ -284,7 +291,8 @@ impl Worker {
         if turn.woken > 0 {
             let slot = &self.shared.remotes[self.index].slot;
             let waiting = self.desk.queue().len() + usize::from(!slot.is_empty());
-            self.lateness.woken(turn.now, waiting);
+            // One of the lane's, say, stands in neither.
+            self.lateness.woken(turn.now, waiting.max(1));
         }
         turn.now
     }

@@ -33,5 +33,5 @@ pub(crate) enum Stolen<T> {
     One(T),
 }
 
-#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+#[cfg(test)]
 mod tests;

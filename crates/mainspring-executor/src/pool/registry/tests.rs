@@ -1,1 +1,4 @@
-//! Filled below.
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod shards;

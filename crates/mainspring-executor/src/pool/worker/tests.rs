@@ -1,1 +1,12 @@
-//! Filled below.
+#[cfg(not(mainspring_loom))]
+mod corrections;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod order;
+#[cfg(not(mainspring_loom))]
+mod script;
+#[cfg(not(mainspring_loom))]
+mod sim;
+#[cfg(not(mainspring_loom))]
+mod sleep;

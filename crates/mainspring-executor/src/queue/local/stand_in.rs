@@ -1,29 +1,20 @@
 //! The door in the model's build: a queue under loom's eyes with the contract that crossbeam
 //! publishes and nothing more.
 //!
-//! What is pushed happens before it is popped or stolen. Its length is a relaxed number beside it,
-//! which may be late, as crossbeam's two indices may be: no protocol may rest on reading zero
-//! without a fence between the push and the look.
+//! What is pushed happens before it is popped or stolen, and that is all: no lock, no fence, and a
+//! length that may be late for everybody but the owner, as crossbeam's two indices may be. No
+//! protocol may rest on finding nothing without a fence between the push and the look.
 
 use super::Stolen;
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use mainspring_core::sync::{Arc, Mutex};
-use std::collections::VecDeque;
-
-struct Shared<T> {
-    values: Mutex<VecDeque<T>>,
-    len: AtomicUsize,
-}
+use mainspring_core::sync::Arc;
+use mainspring_core::sync::queue::SegQueue;
 
 /// The owner's end.
-pub(crate) struct Local<T>(Arc<Shared<T>>);
+pub(crate) struct Local<T>(Arc<SegQueue<T>>);
 
 impl<T> Local<T> {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Shared {
-            values: Mutex::new(VecDeque::new()),
-            len: AtomicUsize::new(0),
-        }))
+        Self(Arc::new(SegQueue::new()))
     }
 
     pub(crate) fn stealer(&self) -> Stealer<T> {
@@ -31,49 +22,44 @@ impl<T> Local<T> {
     }
 
     pub(crate) fn push(&self, value: T) {
-        self.0.values.lock().push_back(value);
-        self.0.len.fetch_add(1, Relaxed);
+        self.0.push(value);
     }
 
     pub(crate) fn pop(&self) -> Option<T> {
-        let value = self.0.values.lock().pop_front()?;
-        self.0.len.fetch_sub(1, Relaxed);
-        Some(value)
+        self.0.pop()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len.load(Relaxed)
+        self.0.len()
     }
 }
 
 /// A thief's end.
-pub(crate) struct Stealer<T>(Arc<Shared<T>>);
+pub(crate) struct Stealer<T>(Arc<SegQueue<T>>);
 
 impl<T> Stealer<T> {
     pub(crate) fn steal_half(&self, into: &Local<T>) -> Stolen<T> {
-        let mut values = self.0.values.lock();
-        let many = values.len().div_ceil(2);
-        let mut stolen: VecDeque<T> = values.drain(..many).collect();
-        drop(values);
-        let Some(one) = stolen.pop_front() else {
+        let half = self.0.len().div_ceil(2);
+        if half == 0 {
             return Stolen::Nothing;
-        };
-        self.0.len.fetch_sub(many, Relaxed);
-        for value in stolen {
-            into.push(value);
         }
+        let mut stolen = (0..half).map_while(|_| self.0.pop());
+        let Some(one) = stolen.next() else {
+            return Stolen::Retry;
+        };
+        stolen.for_each(|value| into.push(value));
         Stolen::One(one)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len.load(Relaxed)
+        self.0.len()
     }
 }

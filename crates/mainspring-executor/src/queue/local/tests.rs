@@ -1,1 +1,4 @@
-//! Filled below.
+#[cfg(not(mainspring_loom))]
+mod both_ends;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;

@@ -1,0 +1,147 @@
+//! Whole workers on modelled threads, over the driver that only parks.
+
+use crate::pool::desk::Seated;
+use crate::pool::tests::rig::{Berth, Rig, parking, rig};
+use crate::pool::thread::drive;
+use loom::thread;
+use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver, Turn, Until};
+use mainspring_core::park::Parker;
+use mainspring_core::random;
+use mainspring_core::spawn::Lane;
+use mainspring_core::task::TaskRef;
+use mainspring_core::time::{self, ManualClock, Nanos};
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+
+fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(move || {
+        // What a worker draws is part of the model, and the clock stands.
+        let _seeded = random::enter(1);
+        let _clock = time::enter_clock(Arc::new(ManualClock::new(Nanos(1))));
+        model();
+    });
+}
+
+/// Runs a worker on this thread until the pool stops.
+fn work(berth: Berth, rig: &Rig) {
+    let (mut worker, _lane) = berth.settle();
+    let _seated = Seated::sit(worker.desk());
+    drive(&mut worker, &rig.shared);
+}
+
+/// A driver that says once, and first, that something is ready: that turn is one poll.
+struct EagerOnce(ThreadDriver, Cell<bool>);
+
+impl EagerOnce {
+    fn boxed() -> Box<dyn Driver> {
+        Box::new(Self(ThreadDriver::new(), Cell::new(true)))
+    }
+}
+
+impl Driver for EagerOnce {
+    fn park(&mut self, until: Until) -> io::Result<Turn> {
+        self.0.park(until)
+    }
+    fn peek(&self) -> bool {
+        self.1.replace(false)
+    }
+    fn handle(&self) -> Arc<dyn DriverHandle> {
+        self.0.handle()
+    }
+}
+
+// WITNESS: pool.noticed, pool-worker.sleeps-last
+#[test]
+fn task_injected_while_both_workers_fall_asleep_is_run() {
+    explore(2, || {
+        let (rig, mut berths) = parking(2);
+        let (one, other) = (berths.remove(0), berths.remove(0));
+        let worker = thread::spawn({
+            let rig = rig.clone();
+            move || work(other, &rig)
+        });
+        let producer = thread::spawn({
+            let rig = rig.clone();
+            move || {
+                let inner = rig.clone();
+                rig.spawn(async move { inner.shared.stop() }).detach();
+            }
+        });
+        work(one, &rig);
+        worker.join().unwrap();
+        producer.join().unwrap();
+    });
+}
+
+// WITNESS: pool.noticed
+#[test]
+fn second_task_of_a_busy_worker_is_noticed_when_the_turn_ends() {
+    explore(1, || {
+        let (rig, mut berths) = rig(vec![EagerOnce::boxed(), EagerOnce::boxed()]);
+        let (busy, other) = (berths.remove(0), berths.remove(0));
+        let worker = thread::spawn({
+            let rig = rig.clone();
+            move || work(other, &rig)
+        });
+        let inner = rig.clone();
+        rig.spawn(async move {
+            let parker = Parker::new();
+            let unparker = parker.unparker();
+            // The first keeps its worker until the second has run: somebody else has to come.
+            inner.spawn(async move { parker.park() }).detach();
+            let last = inner.clone();
+            let second = async move {
+                unparker.unpark();
+                last.shared.stop();
+            };
+            inner.spawn(second).detach();
+        })
+        .detach();
+        work(busy, &rig);
+        worker.join().unwrap();
+    });
+}
+
+// WITNESS: pool-worker.searching
+#[test]
+fn stop_racing_the_sleep_ends_the_worker_which_is_no_searcher_then() {
+    explore(3, || {
+        let (rig, mut berths) = parking(1);
+        let other = thread::spawn({
+            let rig = rig.clone();
+            move || rig.shared.stop()
+        });
+        work(berths.remove(0), &rig);
+        other.join().unwrap();
+        assert_eq!(rig.shared.idle.counts(), (0, 0), "pool-worker.searching");
+    });
+}
+
+// WITNESS: pool-end.not-itself
+#[test]
+fn pool_that_is_left_to_itself_ends_when_its_last_task_has() {
+    explore(2, || {
+        let (rig, mut berths) = parking(2);
+        let (one, other) = (berths.remove(0), berths.remove(0));
+        let worker = thread::spawn({
+            let rig = rig.clone();
+            move || work(other, &rig)
+        });
+        let inner = rig.clone();
+        // What a worker does in whose task the pool is dropped.
+        rig.spawn(async move {
+            let shared = &inner.shared;
+            for lane in [Lane::Tasks, Lane::Cleanup] {
+                shared.registry.close(lane);
+                shared.registry.tasks(lane).iter().for_each(TaskRef::abort);
+            }
+            shared.stop_when_empty();
+        })
+        .detach();
+        work(one, &rig);
+        worker.join().unwrap();
+    });
+}
