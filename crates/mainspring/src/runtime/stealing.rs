@@ -21,8 +21,8 @@ use std::time::Duration;
 /// Every worker is a thread with a reactor and timers of its own, and waits for them itself: there
 /// is no thread that does nothing but I/O. They run from [`build`](RuntimeBuilder::build) until
 /// [`shutdown`](Self::shutdown), or until the runtime is dropped, which drops every task that has
-/// not ended, and waits for polls that are under way. Dropped by one of its own tasks, it waits for
-/// nobody, and its threads end by themselves.
+/// not ended, and waits for polls that are under way. Dropped inside a task or a `block_on`, it
+/// waits for nobody: its tasks are dropped and its threads end by themselves.
 ///
 /// # Guarantees
 ///
@@ -250,7 +250,8 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or a `block_on` of the family.
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this runtime, in
+    /// one of its hooks say.
     #[track_caller]
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         self.pool.shutdown(limit)

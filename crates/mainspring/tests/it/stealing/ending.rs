@@ -213,24 +213,31 @@ fn thread_that_is_refused_a_reactor_is_told_so_and_may_come_back() {
         return crate::in_a_process_of_its_own(name, MARK, 64);
     }
     for runtime in stealing() {
-        let mut files = Vec::new();
-        while let Ok(file) = std::fs::File::open("/dev/null") {
-            files.push(file);
-        }
-        let refused = runtime.try_block_on(async { unreachable!("it is not polled") });
-        assert!(refused.is_err());
-        let panicked = catch_unwind(AssertUnwindSafe(|| runtime.block_on(async {})));
-        let payload = panicked.expect_err("a refusal");
-        let said = payload.downcast_ref::<String>().expect("a text");
-        assert!(
-            said.starts_with("MS0011") && said.contains("try_block_on"),
-            "{said}"
-        );
-        let task = runtime.spawn(async { spawn(async { 6 }).await.map(|n| n + 1) });
-        while !task.is_finished() {
-            thread::yield_now();
-        }
-        drop(files);
-        assert_eq!(runtime.block_on(task).ok().and_then(Result::ok), Some(7));
+        // On a thread of its own, which takes what it keeps along when it ends.
+        let refused = thread::spawn(move || is_refused_a_reactor(&runtime));
+        refused.join().expect("no panic");
     }
+}
+
+#[cfg(target_os = "linux")]
+fn is_refused_a_reactor(runtime: &Runtime) {
+    let mut files = Vec::new();
+    while let Ok(file) = std::fs::File::open("/dev/null") {
+        files.push(file);
+    }
+    let refused = runtime.try_block_on(async { unreachable!("it is not polled") });
+    assert!(refused.is_err());
+    let panicked = catch_unwind(AssertUnwindSafe(|| runtime.block_on(async {})));
+    let payload = panicked.expect_err("a refusal");
+    let said = payload.downcast_ref::<String>().expect("a text");
+    assert!(
+        said.starts_with("MS0011") && said.contains("try_block_on"),
+        "{said}"
+    );
+    let task = runtime.spawn(async { spawn(async { 6 }).await.map(|n| n + 1) });
+    while !task.is_finished() {
+        thread::yield_now();
+    }
+    drop(files);
+    assert_eq!(runtime.block_on(task).ok().and_then(Result::ok), Some(7));
 }
