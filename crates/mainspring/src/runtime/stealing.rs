@@ -250,8 +250,8 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this runtime, in
-    /// one of its hooks say.
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this runtime,
+    /// in one of its hooks say.
     #[track_caller]
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         self.pool.shutdown(limit)
