@@ -87,7 +87,7 @@ pub(crate) use self::serial::Serial;
 
 use self::foreign::Bridge;
 use crate::context::{Entered, Slot};
-use crate::sync::Arc;
+use crate::sync::{Arc, thread_local};
 use crate::task::{self, JoinHandle, Options, Runnable, SchedulerRef};
 use crate::time::{Sleep, sleep};
 use std::error::Error;

@@ -54,7 +54,7 @@ pub(crate) struct Header {
 
 #[cfg(all(
     target_pointer_width = "64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 ))]
 const _: () = assert!(
     size_of::<Header>() == 88 && align_of::<Header>() == 8,
