@@ -58,7 +58,8 @@ where
 }
 
 /// Spawns a task that stays on one worker of the pool that is running here: `make` is called on
-/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there only.
+/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there
+/// only.
 ///
 /// # Panics
 ///

@@ -6,7 +6,8 @@
 //!   admitted before a lane was closed are listed, and are aborted when their time is over.
 //! - **pool-end.home** — a pinned task is dropped by its worker, which is the only one to get its
 //!   runnable.
-//! - **pool-end.not-itself** — a worker that ends its own pool waits for no thread, itself included.
+//! - **pool-end.not-itself** — a worker that ends its own pool waits for no thread, itself
+//!   included.
 
 use super::{Pool, desk};
 use crate::root::Root;
@@ -82,6 +83,7 @@ pub(super) fn abandon(pool: &mut Pool) {
 fn end_lane(pool: &Pool, lane: Lane) -> Vec<TaskInfo> {
     let infos = pool.handle.infos(lane);
     let registry = &pool.handle.hub().shared().registry;
+    // CLAIM: [pool-end.home] what is aborted goes to its scheduler, and is not dropped here.
     registry.tasks(lane).iter().for_each(TaskRef::abort);
     // CLAIM: [pool-end.all] no deadline: nobody else may drop their futures.
     wait_for_lane(pool, lane, Deadline::never());
