@@ -86,7 +86,7 @@ mod serial;
 pub(crate) use self::serial::Serial;
 
 use self::foreign::Bridge;
-use crate::context::{Entered, Slot};
+use crate::context::{Entered, Look, Slot};
 use crate::sync::{Arc, thread_local};
 use crate::task::{self, JoinHandle, Options, Runnable, SchedulerRef};
 use crate::time::{Sleep, sleep};
@@ -368,6 +368,41 @@ thread_local! {
 #[must_use]
 pub fn current() -> Option<Spawner> {
     SPAWNER.with(|slot| slot.with(|spawner| spawner.cloned()))
+}
+
+/// Spawns a task on the executor that runs this thread, if one does.
+///
+/// As [`current`] and [`Spawner::spawn`], without counting a reference to the spawner.
+///
+/// # Errors
+///
+/// The future, where no spawner was entered.
+///
+/// ```
+/// use mainspring_core::spawn;
+///
+/// let future = std::future::ready(7);
+/// assert!(spawn::try_spawn(future).is_err()); // nobody runs here
+/// ```
+#[inline]
+#[track_caller]
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match look() {
+        Some(spawner) => Ok(spawner.spawn(future)),
+        None => Err(future),
+    }
+}
+
+/// The spawner of the executor that runs this thread, for one call: no reference is counted, and it
+/// does not leave the thread.
+#[inline]
+#[must_use]
+pub fn look() -> Option<Look<Spawner>> {
+    Slot::look(&SPAWNER)
 }
 
 /// Makes `spawner` this thread's, for a worker's life.

@@ -6,10 +6,14 @@
 //!   be anything but `Send`, exists only at home.
 //! - **home.pinned** — the future inside a journey is pinned structurally: never moved once made.
 
+use crate::local::CURRENT;
 use crate::local::hub::Hub;
 use crate::local::shared::Admission;
+use crate::pool::Metrics;
+use mainspring_core::blocking::BlockingGroup;
+use mainspring_core::context::Slot;
 use mainspring_core::spawn::Lane;
-use mainspring_core::task::{self, JoinHandle};
+use mainspring_core::task::{self, JoinHandle, TaskInfo};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -52,6 +56,36 @@ pub struct Home {
 impl Home {
     pub(crate) fn new(hub: Hub) -> Self {
         Self { hub }
+    }
+
+    /// The executor that is running on this thread, if a one-thread executor of this crate is.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        Slot::look(&CURRENT).map(|hub| Self::new((*hub).clone()))
+    }
+
+    /// The executor's jobs on the blocking pool, for who submits some from another thread: its
+    /// shutdown waits for them.
+    #[must_use]
+    pub fn blocking(&self) -> BlockingGroup {
+        self.hub.blocking().clone()
+    }
+
+    /// Every task there that has not ended, as [`LocalExecutor::tasks`]; `None` on another thread
+    /// than that one, which alone knows: [`run`](Self::run) asks there.
+    ///
+    /// [`LocalExecutor::tasks`]: crate::LocalExecutor::tasks
+    #[must_use]
+    pub fn tasks(&self) -> Option<Vec<TaskInfo>> {
+        self.hub.infos(Lane::Tasks)
+    }
+
+    /// What the executor there has done, as [`LocalExecutor::metrics`]; `None` on another thread.
+    ///
+    /// [`LocalExecutor::metrics`]: crate::LocalExecutor::metrics
+    #[must_use]
+    pub fn metrics(&self) -> Option<Metrics> {
+        self.hub.metrics()
     }
 
     /// Spawns a task there: `make` is called at home and its future polled and dropped there only.

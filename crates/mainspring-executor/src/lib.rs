@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`block_on()`] | one future on the current thread |
 //! | [`Pool`] | tasks on several threads that take work from each other, over a driver each |
+//! | [`Executor`] | tasks that borrow, on threads that you bring |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
 //! | [`JoinSet`] | tasks whose results are taken as they end, under any executor |
@@ -39,6 +40,7 @@
 mod block_on;
 mod bound;
 mod drive;
+mod executor;
 mod home;
 pub mod join_set;
 mod local;
@@ -53,6 +55,7 @@ pub mod task_local;
 mod worker;
 
 pub use block_on::block_on;
+pub use executor::Executor;
 pub use home::Home;
 pub use join_set::JoinSet;
 pub use local::LocalExecutor;

@@ -38,6 +38,7 @@ mod worker;
 
 pub use self::builder::PoolBuilder;
 pub use self::counters::WorkerMetrics;
+pub(crate) use self::registry::{OnAdmit, Registry};
 
 use self::hub::Hub;
 use crate::block_on::refuse_inside_a_poll;
@@ -78,6 +79,12 @@ thread_local! {
 /// - After at most 61 polls, or about 200 µs of them, a worker looks at its driver.
 /// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or the unobserved-failure
 ///   hook when nobody joins. A panic takes no worker down.
+///
+/// # Trade-offs
+///
+/// One task that is ready wakes no second worker: the worker that made it ready comes to it next.
+/// So a task that spawns or wakes another and then blocks its thread until that one has run waits
+/// for itself. Block on the [blocking pool](mainspring_core::blocking) instead.
 ///
 /// # Complexity and allocation
 ///
@@ -238,17 +245,25 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or a `block_on` of the family.
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this pool, in
+    /// one of its hooks say.
     #[track_caller]
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         refuse_inside_a_poll();
+        assert!(
+            self.handle.current_worker().is_none(),
+            "MS0002: `shutdown` on a worker of its own pool would wait for itself \
+             (docs/errors.md)"
+        );
         end::shutdown(self, limit)
     }
 }
 
 impl Drop for Pool {
-    /// Drops every task that has not ended, each on a worker, and waits for the workers' threads,
-    /// unless one of them is the calling one: then they end by themselves.
+    /// Drops every task that has not ended, each on a worker, and waits for the workers' threads.
+    ///
+    /// Inside a task, of this pool or of any other executor of the family, it waits for nobody: the
+    /// workers drop the tasks and end by themselves.
     fn drop(&mut self) {
         end::abandon(self);
     }

@@ -51,10 +51,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match spawn::current() {
-        Some(spawner) => Ok(spawner.spawn(future)),
-        None => Err(future),
-    }
+    spawn::try_spawn(future)
 }
 
 /// Spawns a task that stays on one worker of the pool that is running here: `make` is called on
@@ -63,7 +60,7 @@ where
 ///
 /// # Panics
 ///
-/// With `MS0001` where no pool is running, and with `MS0014` if there is no such worker.
+/// With `MS0001` where no pool is running, and with `MS0015` if there is no such worker.
 /// [`PoolHandle::current`] and [`PoolHandle::workers`] say so without.
 #[track_caller]
 pub fn spawn_pinned<M, F>(worker: usize, make: M) -> JoinHandle<F::Output>
@@ -133,8 +130,8 @@ pub(crate) fn outside(function: &str) -> ! {
     // PANIC: documented at the callers; a program that spawns where nothing runs cannot go on by
     // itself.
     panic!(
-        "MS0001: `{function}` was called outside an executor; call it inside `block_on` or a \
-         task, or spawn through a `Pool`, a `LocalExecutor`, a `Home` or a `Spawner` \
+        "MS0001: `{function}` was called outside an executor that it could spawn on; call it \
+         inside a task, or spawn through a `Pool`, a `LocalExecutor`, a `Home` or a `Spawner` \
          (docs/errors.md)"
     )
 }

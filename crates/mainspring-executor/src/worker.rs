@@ -71,6 +71,9 @@ impl Worker {
 
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Turn {
+        if until != Until::Now {
+            self.shared.parks();
+        }
         self.drive.park(until)
     }
 }

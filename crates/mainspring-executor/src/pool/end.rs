@@ -6,15 +6,16 @@
 //!   admitted before a lane was closed are listed, and are aborted when their time is over.
 //! - **pool-end.home** — a pinned task is dropped by its worker, which is the only one to get its
 //!   runnable.
-//! - **pool-end.not-itself** — a worker that ends its own pool waits for no thread, itself
-//!   included.
+//! - **pool-end.not-itself** — who drops a pool inside a poll, be it of that pool's worker or of
+//!   somebody else's, waits for no thread: the thread it waits for might wait for it.
 
 use super::{Pool, desk};
 use crate::root::Root;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
+use mainspring_core::poll;
 use mainspring_core::spawn::Lane;
-use mainspring_core::task::{TaskInfo, TaskRef};
+use mainspring_core::task::{TaskInfo, TaskRef, TaskState};
 use mainspring_core::time::{self, Deadline};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -55,14 +56,14 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     }
 }
 
-/// The pool is dropped. On a worker of its own nobody may wait for the tasks to end: the workers
-/// are told to, one of them being the calling thread, and end by themselves.
+/// The pool is dropped. Inside a poll nobody may wait for the tasks to end: the workers are told to
+/// end them, and end by themselves afterwards.
 pub(super) fn abandon(pool: &mut Pool) {
     let hub = pool.handle.hub();
     let registry = &hub.shared().registry;
     registry.close(Lane::Tasks);
     hub.controller().request(Deadline::from_nanos(time::now()));
-    if desk::current_worker(hub.shared()).is_some() {
+    if poll::is_active() || desk::current_worker(hub.shared()).is_some() {
         registry.close(Lane::Cleanup);
         for lane in [Lane::Tasks, Lane::Cleanup] {
             registry.tasks(lane).iter().for_each(TaskRef::abort);
@@ -81,10 +82,16 @@ pub(super) fn abandon(pool: &mut Pool) {
 
 /// Drops every task of a closed lane, and says what they were.
 fn end_lane(pool: &Pool, lane: Lane) -> Vec<TaskInfo> {
-    let infos = pool.handle.infos(lane);
     let registry = &pool.handle.hub().shared().registry;
-    // CLAIM: [pool-end.home] what is aborted goes to its scheduler, and is not dropped here.
-    registry.tasks(lane).iter().for_each(TaskRef::abort);
+    let now = time::now();
+    let left = registry.tasks(lane).into_iter().filter_map(|task| {
+        let info = task.info(now);
+        // CLAIM: [pool-end.home] it goes to its scheduler, and is not dropped here.
+        task.abort();
+        // One that has just ended by itself was not dropped.
+        (info.state != TaskState::Complete).then_some(info)
+    });
+    let infos = left.collect();
     // CLAIM: [pool-end.all] no deadline: nobody else may drop their futures.
     wait_for_lane(pool, lane, Deadline::never());
     infos

@@ -1,10 +1,10 @@
 //! Who sleeps and who searches: one word for each group of 48 workers.
 //!
 //! ```text
-//!   63         57   56      55 ....... 48   47 ........................ 0
-//!  ┌─────────────┬─────────┬─────────────┬───────────────────────────────┐
-//!  │ unused      │ JUDGING │ searching   │ sleepers, a bit a worker      │
-//!  └─────────────┴─────────┴─────────────┴───────────────────────────────┘
+//!   63 ..... 56   55 ....... 48   47 ........................ 0
+//!  ┌─────────────┬──────────────┬───────────────────────────────┐
+//!  │ unused      │ searching    │ sleepers, a bit a worker      │
+//!  └─────────────┴──────────────┴───────────────────────────────┘
 //! ```
 //!
 //! A worker that has run out of work *searches*: it looks at the injector and at everybody's queue.

@@ -25,7 +25,7 @@ use super::registry::{OnAdmit, Registry};
 use super::remote::Remote;
 use mainspring_core::spawn::Lane;
 use mainspring_core::sync;
-use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mainspring_core::sync::queue::SegQueue;
 use mainspring_core::task::{Runnable, Schedule, TaskRef, WakeCause};
 
@@ -42,8 +42,6 @@ pub(crate) struct Shared {
     is_stopping: AtomicBool,
     /// They are to end as soon as no task is left.
     is_ending: AtomicBool,
-    /// How many workers' threads have not ended.
-    pub(crate) running: AtomicUsize,
 }
 
 impl Shared {
@@ -56,7 +54,6 @@ impl Shared {
             registry: Registry::new(workers),
             is_stopping: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
-            running: AtomicUsize::new(workers),
         })
     }
 

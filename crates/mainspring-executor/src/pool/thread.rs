@@ -31,7 +31,6 @@ use mainspring_core::payload::absorb;
 use mainspring_core::shutdown;
 use mainspring_core::spawn::{self, LocalSpawner};
 use mainspring_core::sync;
-use mainspring_core::sync::atomic::Ordering::Relaxed;
 use mainspring_core::task::{Runnable, SchedulerRef};
 use mainspring_core::time::{self, Nanos};
 use std::io;
@@ -99,7 +98,6 @@ pub(super) fn run(
         return;
     };
     let mut worker = Worker::new(shared.clone(), index, queue, lane, driver);
-    let left = Left(shared.clone());
     {
         let _here = enter(&hub, station, &*handle, &shared, index);
         let _resident = hub.tasks().enter();
@@ -110,7 +108,6 @@ pub(super) fn run(
     }
     // The driver goes on the thread where it was made, and says goodbye to what waits in it.
     drop(worker);
-    drop(left);
 }
 
 /// The driver and its handle. A maker that panics is one that fails: the other threads, which wait
@@ -176,15 +173,6 @@ pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
         }
     }
     worker.leave();
-}
-
-/// Says that the thread has ended, on unwind too.
-struct Left(SharedRef);
-
-impl Drop for Left {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Relaxed);
-    }
 }
 
 /// How late the tasks of a worker run.

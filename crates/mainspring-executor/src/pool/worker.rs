@@ -292,7 +292,8 @@ impl Worker {
         if turn.woken > 0 {
             let slot = &self.shared.remotes[self.index].slot;
             let waiting = self.desk.queue().len() + usize::from(!slot.is_empty());
-            self.lateness.woken(turn.now, waiting);
+            // One of the lane's, say, stands in neither.
+            self.lateness.woken(turn.now, waiting.max(1));
         }
         turn.now
     }

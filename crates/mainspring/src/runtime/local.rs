@@ -1,5 +1,7 @@
 //! The runtime of one thread.
 
+use super::Handle;
+use crate::Metrics;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::context::Entered;
 use mainspring_core::spawn::Spawner;
@@ -161,6 +163,12 @@ impl LocalRuntime {
         self.executor.spawn_local(future)
     }
 
+    /// A handle that spawns here from any thread, and hides which kind of runtime it is.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of_home(self.home())
+    }
+
     /// A handle through which other threads spawn closures that make futures here, `Send` or not.
     #[must_use]
     pub fn home(&self) -> Home {
@@ -204,6 +212,14 @@ impl LocalRuntime {
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskInfo> {
         self.executor.tasks()
+    }
+
+    /// What it has done, as that of one worker: polls and parks are counted, and tasks that are
+    /// there and that are ready. What would cost it a look at the clock, how long it was busy above
+    /// all, is not measured and reads zero.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.executor.metrics()
     }
 
     /// How many tasks have not ended, cleanups not counted.

@@ -11,7 +11,9 @@ use mainspring_core::driver::Driver;
 use mainspring_core::driver::ThreadDriver;
 use mainspring_core::spawn;
 use mainspring_core::sync;
-use mainspring_core::task::{self, JoinHandle, Resident, Runnable, SchedulerRef};
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
+use mainspring_core::task::Resident;
+use mainspring_core::task::{self, JoinHandle, Runnable, SchedulerRef};
 use std::future::Future;
 
 /// A pool's inside.
@@ -86,6 +88,7 @@ impl Rig {
     }
 
     /// Makes this thread one of the pool's, as far as counting references goes.
+    #[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
     pub(crate) fn enter(&self) -> Resident {
         self.tasks.enter()
     }

@@ -4,8 +4,8 @@ use crate::pool::desk::Seated;
 use crate::pool::tests::rig::{Berth, Rig, parking};
 use crate::pool::thread::drive;
 use loom::thread;
+use mainspring_core::context::Entered;
 use mainspring_core::park::Parker;
-use mainspring_core::random;
 use mainspring_core::spawn::Lane;
 use mainspring_core::task::TaskRef;
 use mainspring_core::time::{self, ManualClock, Nanos};
@@ -14,20 +14,22 @@ use std::sync::Arc;
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
-    builder.check(move || {
-        // What a worker draws is part of the model, and the clock stands.
-        let _seeded = random::enter(1);
-        let _clock = time::enter_clock(Arc::new(ManualClock::new(Nanos(1))));
-        model();
-    });
+    builder.check(model);
 }
 
 /// Runs a worker on this thread until the pool stops.
 fn work(berth: Berth, rig: &Rig) {
+    let _clock = stand_still();
     let (mut worker, _lane) = berth.settle();
     let _resident = rig.enter();
     let _seated = Seated::sit(worker.desk());
     drive(&mut worker, &rig.shared);
+}
+
+/// A clock that stands: how long polls take is no part of the model. (Nor does a worker of two draw
+/// anything that matters: there is one victim.)
+fn stand_still() -> Entered {
+    time::enter_clock(Arc::new(ManualClock::new(Nanos(1))))
 }
 
 // WITNESS: pool.noticed, pool-worker.sleeps-last
@@ -80,6 +82,7 @@ fn second_task_of_a_busy_worker_is_noticed_when_the_turn_ends() {
             let rig = rig.clone();
             move || work(other, &rig)
         });
+        let _clock = stand_still();
         let (mut worker, _lane) = busy.settle();
         let _seated = Seated::sit(worker.desk());
         let parker = Parker::new();

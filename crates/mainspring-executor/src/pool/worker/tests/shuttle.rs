@@ -124,6 +124,9 @@ unsafe impl Send for Sent {}
 
 impl Sent {
     fn work(self, world: &World) {
+        // The schedule decides everything else.
+        let _clock = time::enter_clock(Arc::new(ManualClock::new(Nanos(1))));
+        let _seeded = random::enter(1);
         let (mut worker, lane) = self.0.settle();
         world.lanes.lock().push(lane);
         let _resident = world.rig.enter();
@@ -135,8 +138,6 @@ impl Sent {
 /// Runs `outside` beside so many workers, then ends the pool, and counts.
 fn pool(workers: usize, outside: impl Fn(&Arc<World>) + Clone + Send + Sync + 'static) {
     explore(move || {
-        let _clock = time::enter_clock(Arc::new(ManualClock::new(Nanos(1))));
-        let _seeded = random::enter(1);
         let (rig, berths) = parking(workers);
         let world = Arc::new(World {
             rig,
