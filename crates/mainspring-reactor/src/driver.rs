@@ -31,6 +31,19 @@ pub(crate) fn current() -> Option<Hub> {
     CURRENT.with(|current| current.with(|hub| hub.cloned()))
 }
 
+/// Looks at the ring that was entered on this thread, which costs a load.
+#[inline]
+pub(crate) fn with_ring<R>(look: impl FnOnce(Option<&Arc<uring::Hub>>) -> R) -> R {
+    CURRENT.with(|current| {
+        current.with(|hub| {
+            look(match hub {
+                Some(Hub::Ring(ring)) => Some(ring),
+                Some(Hub::Poll(_)) | None => None,
+            })
+        })
+    })
+}
+
 /// Waits for sockets on behalf of one worker: the innermost driver of a runtime that knows I/O.
 ///
 /// One for each worker; wrap it in the timer's driver to have timers. A socket belongs to the

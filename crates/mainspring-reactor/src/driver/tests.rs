@@ -345,4 +345,23 @@ fn event_between_the_dry_call_and_the_wait_is_seen() {
         target_arch = "riscv64"
     )
 ))]
+mod moves;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
 mod ring;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod teardown;
+mod worker;
