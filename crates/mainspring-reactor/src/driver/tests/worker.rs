@@ -98,6 +98,10 @@ impl Worker {
         self.with(|reactor| drop(reactor.take()));
     }
 
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
     pub(super) fn ring(&self) -> &Arc<uring::Hub> {
         match &self.hub {
             Hub::Ring(ring) => ring,
