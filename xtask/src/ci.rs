@@ -4,6 +4,7 @@ use crate::context::{Context, Outcome, Skip};
 use crate::loom;
 use crate::metadata;
 use crate::mutants;
+use crate::shuttle;
 use crate::stage::{self, faults::Extent};
 use crate::tidy;
 use crate::tools::{self, Tool};
@@ -100,6 +101,8 @@ const STAGES: &[Stage] = &[
     Stage::new("deny", 120, stage::deny::run, "licences, bans and sources of dependencies")
         .needs(&[tools::DENY]),
     Stage::new("loom", 300, loom::run, "orderings and lost wake-ups, in every interleaving")
+        .skips(Skips::Never),
+    Stage::new("shuttle", 90, shuttle::run, "whole compositions, under random and PCT schedules")
         .skips(Skips::Never),
     Stage::new("weaken", 300, |ctx| weaken::run(ctx, Scope::Sample), "that the models can fail")
         .skips(Skips::Never),

@@ -13,7 +13,7 @@ pub(crate) mod model;
 mod verdict;
 
 pub(crate) use self::model::{Model, Place};
-pub(crate) use self::verdict::Verdict;
+pub(crate) use self::verdict::{Verdict, judge};
 
 /// What one model should take at most; one that takes longer is named.
 const BUDGET: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
 }
 
 /// Why a verdict is not the one that the model has to give.
-fn complaint(model: &Model, verdict: &Verdict) -> Option<String> {
+pub(crate) fn complaint(model: &Model, verdict: &Verdict) -> Option<String> {
     match (model.must_fail(), verdict) {
         (false, Verdict::Green) | (true, Verdict::Red(_)) => None,
         (false, Verdict::Red(red)) => Some(format!("an execution is wrong: {red}")),

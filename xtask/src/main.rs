@@ -18,6 +18,7 @@ mod metadata;
 mod mutants;
 mod run;
 mod runner;
+mod shuttle;
 mod stage;
 mod tidy;
 mod tools;
@@ -37,6 +38,8 @@ cargo xtask claims           write docs/claims.md from the headers of the files
 cargo xtask weaken           every ordering one step weaker: a model has to turn red
     [--file PART] [--sample] [--seed N]
 cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
+cargo xtask shuttle          compositions under random and PCT schedules, more than in ci
+    [--iterations N] [--seed S] [NAME]
 cargo xtask deny-uring PROGRAM [ARGS]   run it where a filter forbids io_uring, as in a container
 cargo xtask faults           every system call fails, each time it is made (needs strace)
 cargo xtask bench [ROWS]     the side-by-side benchmarks; `cargo xtask bench --help`
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         ["ci", options @ ..] => ci(options),
         ["mutants", args @ ..] => by_command(|ctx| mutants::main(ctx, args)),
         ["weaken", args @ ..] => by_command(|ctx| weaken::main(ctx, args)),
+        ["shuttle", args @ ..] => by_command(|ctx| shuttle::main(ctx, args)),
         ["faults"] => by_command(faults),
         ["tidy"] => by_command(|ctx| Ok(tidy::run(ctx))),
         ["claims"] => by_command(|ctx| Ok(claims::write(ctx))),

@@ -40,11 +40,12 @@ impl Package {
         (self.targets.iter()).any(|target| matches!(target.kind.as_str(), "lib" | "proc-macro"))
     }
 
-    /// Every feature but `loom`, which is for models, and `default`, which is a list of others.
+    /// Every feature but `loom` and `shuttle`, which are for models, and `default`, which is a list
+    /// of others.
     pub(crate) fn user_features(&self) -> Vec<&str> {
         let names = self.features.iter().map(String::as_str);
         names
-            .filter(|name| !matches!(*name, "loom" | "default"))
+            .filter(|name| !matches!(*name, "loom" | "shuttle" | "default"))
             .collect()
     }
 }

@@ -100,7 +100,9 @@ fn kill(
     patch: &str,
 ) -> Result<String, String> {
     let id = patches::id_of(patch);
-    let witnesses: Vec<&Witness> = claims.witnesses_of(id).collect();
+    // A schedule that shows the fault may be rare: what has a patch has another witness, too.
+    let witnesses = claims.witnesses_of(id);
+    let witnesses: Vec<&Witness> = witnesses.filter(|w| w.tool != "shuttle").collect();
     if witnesses.is_empty() {
         return Err(format!("no test is a witness of `{id}`"));
     }

@@ -34,13 +34,13 @@
 //! leaf that runs during thread-local destruction would find it gone. Cloning the `Arc` at every
 //! look: two contended read-modify-writes on a path that has to be one load.
 
+use crate::sync::LocalKey;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::thread::LocalKey;
 
 struct Node<T: ?Sized> {
     value: Arc<T>,

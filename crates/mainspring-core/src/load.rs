@@ -18,6 +18,7 @@
 //! ```
 
 use crate::context::{Entered, Slot};
+use crate::sync::thread_local;
 use crate::time::Nanos;
 use std::fmt;
 use std::sync::Arc;

@@ -15,6 +15,7 @@
 
 use crate::context::{Entered, Slot};
 use crate::spawn::{self, Spawner};
+use crate::sync::thread_local;
 use std::fmt;
 use std::sync::Arc;
 

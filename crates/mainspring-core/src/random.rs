@@ -20,9 +20,9 @@
 //! assert_eq!(draw(), first);
 //! ```
 
+use crate::sync::{entropy, thread_local};
 use std::cell::Cell;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
 
 /// A generator as plain data, for whoever keeps its own: a simulator, one per worker.
@@ -97,13 +97,6 @@ fn draw<R>(from: impl FnOnce(&mut Random) -> R) -> R {
         current.set(Some(random.state));
         drawn
     })
-}
-
-/// What the operating system gave the standard library for its hash maps: another value for each
-/// call.
-#[cold]
-fn entropy() -> u64 {
-    RandomState::new().hash_one(STEP)
 }
 
 /// The next 64 bits of this thread's generator.

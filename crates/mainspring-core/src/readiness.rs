@@ -17,6 +17,7 @@
 //! ```
 
 use crate::context::{Entered, Slot};
+use crate::sync::thread_local;
 use std::error::Error;
 use std::fmt;
 use std::io;

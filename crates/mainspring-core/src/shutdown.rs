@@ -31,7 +31,7 @@
 
 use crate::context::{Entered, Slot};
 use crate::payload::absorb;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, thread_local};
 use crate::time::Deadline;
 use crate::wait::{self, WaitKind};
 use crate::wake_batch::WakeBatch;

@@ -87,8 +87,8 @@ pub(crate) use self::serial::Serial;
 
 use self::foreign::Bridge;
 use crate::context::{Entered, Slot};
-use crate::sync::Arc;
-use crate::task::{self, JoinHandle, Runnable, SchedulerRef};
+use crate::sync::{Arc, thread_local};
+use crate::task::{self, JoinHandle, Options, Runnable, SchedulerRef};
 use crate::time::{Sleep, sleep};
 use std::error::Error;
 use std::fmt;
@@ -193,6 +193,27 @@ impl Spawner {
         self.spawn_in(Lane::Tasks, future)
     }
 
+    /// As [`spawn`](Self::spawn), with options: a name, say.
+    ///
+    /// ```
+    /// # use mainspring_core::{spawn::Spawner, task::Options};
+    /// # fn example(spawner: &Spawner) {
+    /// let task = spawner.spawn_with(async { 6 * 7 }, Options::new().name("answer"));
+    /// assert_eq!(task.name(), Some("answer"));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn spawn_with<F>(&self, future: F, options: Options) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (to, scheduler) = self.open(Lane::Tasks);
+        let (runnable, join) = task::create_with(future, scheduler, options);
+        to.launch(runnable);
+        join
+    }
+
     /// Spawns a cleanup: a future that the shutdown still waits for, until `limit`, counted from
     /// now, has passed. Then it is dropped, and its executor names it.
     ///
@@ -226,17 +247,21 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        let (to, scheduler) = self.open(lane);
+        let (runnable, join) = task::create(future, scheduler);
+        to.launch(runnable);
+        join
+    }
+
+    /// Where a new task goes, and the scheduler that it is made with.
+    #[inline]
+    fn open(&self, lane: Lane) -> (Berth<'_>, SchedulerRef) {
         match &self.shared.executor {
-            Executor::Ours(executor) => {
-                let (runnable, join) = task::create(future, executor.scheduler(lane));
-                executor.launch(runnable, lane);
-                join
-            }
+            Executor::Ours(executor) => (Berth::Ours(&**executor, lane), executor.scheduler(lane)),
             Executor::Foreign(executor) => {
                 let bridge = Bridge::new();
-                let (runnable, join) = task::create(future, Bridge::scheduler(&bridge));
-                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
-                join
+                let scheduler = Bridge::scheduler(&bridge);
+                (Berth::Foreign(&**executor, bridge), scheduler)
             }
         }
     }
@@ -249,6 +274,24 @@ impl Spawner {
         match &self.shared.executor {
             Executor::Ours(executor) => executor.overran(overran),
             Executor::Foreign(_) => eprintln!("{overran}"),
+        }
+    }
+}
+
+/// Where one new task goes.
+enum Berth<'a> {
+    Ours(&'a (dyn Launch + Send + Sync), Lane),
+    Foreign(&'a dyn Spawn, Arc<Bridge>),
+}
+
+impl Berth<'_> {
+    #[inline]
+    fn launch(self, runnable: Runnable) {
+        match self {
+            Self::Ours(executor, lane) => executor.launch(runnable, lane),
+            Self::Foreign(executor, bridge) => {
+                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
+            }
         }
     }
 }
@@ -354,6 +397,19 @@ impl LocalSpawner {
     {
         let scheduler = self.executor.scheduler(Lane::Tasks);
         let (runnable, join) = task::create_local(future, scheduler);
+        self.executor.launch(runnable, Lane::Tasks);
+        join
+    }
+
+    /// As [`spawn_local`](Self::spawn_local), with options: a name, say.
+    #[track_caller]
+    pub fn spawn_local_with<F>(&self, future: F, options: Options) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let scheduler = self.executor.scheduler(Lane::Tasks);
+        let (runnable, join) = task::create_local_with(future, scheduler, options);
         self.executor.launch(runnable, Lane::Tasks);
         join
     }

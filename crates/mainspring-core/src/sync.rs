@@ -1,11 +1,13 @@
 //! The only door to atomics, cells, locks and threads.
 //!
 //! Protocol code of the whole family names its primitives through this module and never through
-//! `std`, so that one build flag replaces all of them by loom's and a model runs the code that
-//! ships. It is public for the sibling crates and is not covered by semantic versioning.
+//! `std`, so that one build flag replaces all of them by loom's, or by shuttle's, and a model runs
+//! the code that ships. It is public for the sibling crates and is not covered by semantic
+//! versioning.
 //!
 //! The model is on when **both** `--cfg mainspring_loom` and the feature `loom` are given: a
-//! feature alone, which cargo may unify from anywhere, never changes behaviour.
+//! feature alone, which cargo may unify from anywhere, never changes behaviour. `--cfg
+//! mainspring_shuttle` turns shuttle on, and does not build without core's feature `shuttle`.
 //!
 //! # Rules for the users of the door
 //!
@@ -25,9 +27,14 @@ mod loom;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 pub use self::loom::*;
 
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(mainspring_shuttle)]
+mod shuttle;
+#[cfg(mainspring_shuttle)]
+pub use self::shuttle::*;
+
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 mod std;
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 pub use self::std::*;
 
 /// Process-wide statics that no model explores: id counters, hooks, switches. A loom object cannot

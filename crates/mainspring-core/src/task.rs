@@ -15,8 +15,15 @@
 //!   TaskRef ───┘                 ├────────────────────────────────────────┤
 //!                                │ place: the future, then its output or  │
 //!                                │ the payload of its panic               │
+//!                                ├────────────────────────────────────────┤
+//!                                │ trailer, if the vtable announces one:  │
+//!                                │ the name                               │
 //!                                └────────────────────────────────────────┘
 //! ```
+//!
+//! What few tasks have is in the trailer, so that the others pay for it neither with a byte nor
+//! with a branch: the vtable says where it is, and has the function that drops it with the memory.
+//! It stays as long as the memory, not as the future: a complete task still has its name.
 //!
 //! # States
 //!
@@ -92,6 +99,7 @@
 //! | queue link | the owner of the runnable, which is in one queue at most |
 //! | wait slot | written by the poller, read by anybody (see [`wait`]) |
 //! | registry links | whoever holds the executor's [`Registry`] by `&mut` |
+//! | trailer | read by whoever holds a reference; dropped by who frees, with the memory |
 //! | the rest | read by whoever holds a reference, never written |
 //!
 //! # Invariants
@@ -106,6 +114,8 @@
 //! - **task.output-once** — output or payload are taken or dropped exactly once: by the join
 //!   handle, or by the poller that completes when there is no handle.
 //! - **task.in-place** — the place is written once before anybody else sees the task.
+//! - **task.trailer** — a task whose table announces a trailer has one there: written once before
+//!   anybody else sees the task, never again, and dropped once, by whoever frees the memory.
 //! - **task.pinned** — the future is never moved after it was built.
 //! - **task.joiner-slot** — JOIN_WAKER says whether a waker is in its place; clearing it takes the
 //!   waker over.
@@ -172,10 +182,8 @@
 //!   completing exchange, two read-modify-writes less.
 
 use crate::poll;
-use crate::trace;
 use crate::wait::{self, WaitKind};
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -186,6 +194,8 @@ mod header;
 mod id;
 mod inbox;
 mod join;
+mod make;
+mod name;
 mod queue;
 mod reference;
 mod registry;
@@ -202,121 +212,17 @@ pub use self::error::JoinError;
 pub use self::id::TaskId;
 pub use self::inbox::{Inbox, Pushed};
 pub use self::join::{AbortOnDrop, JoinHandle};
+pub use self::make::{
+    Options, create, create_local, create_local_unchecked, create_local_unchecked_with,
+    create_local_with, create_unchecked, create_unchecked_with, create_with,
+};
+pub use self::name::TaskName;
 pub use self::queue::RunQueue;
 pub use self::reference::{TaskInfo, TaskRef, TaskState};
 pub use self::registry::{Iter, Listed, Registry};
 pub use self::runnable::{Ran, Runnable};
 pub use self::schedule::{LocalSchedule, Resident, Schedule, SchedulerRef, WakeCause};
 pub use self::unobserved::{Unobserved, UnobservedFailure, leaked, set_unobserved_failure_hook};
-
-/// Makes a task of a future that any thread may poll.
-///
-/// The runnable is the task's first schedule: the caller lists the task in its registry, if it has
-/// one, and then calls [`Runnable::schedule`].
-///
-/// One allocation of 88 bytes plus the larger of the future and its output; the future is built in
-/// place. On a thread that has [entered](SchedulerRef::enter) the scheduler, no read-modify-write.
-#[inline]
-#[track_caller]
-pub fn create<F>(future: F, scheduler: SchedulerRef) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    // SAFETY: [task.lifetime] `Send` and `'static`: any thread may poll and drop it, at any time.
-    unsafe { create_unchecked(future, scheduler) }
-}
-
-/// Makes a task of a future that is polled and dropped at home only: on the thread where its
-/// scheduler [is home](LocalSchedule::is_home).
-///
-/// Its wakers, its abort handle and its runnable are `Send` all the same: a runnable that is run or
-/// dropped elsewhere is sent home.
-///
-/// # Panics
-///
-/// If the calling thread is not the home of `scheduler`, or `scheduler` was not made by
-/// [`SchedulerRef::local`].
-#[inline]
-#[track_caller]
-pub fn create_local<F>(future: F, scheduler: SchedulerRef) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    assert!(
-        scheduler.is_home(),
-        "a local task can be made only at its scheduler's home"
-    );
-    let spawned_at = Location::caller();
-    // SAFETY: [scheduler.home] this thread is home, no other ever is, and the task is touched only
-    // there; `'static`, as in `create`.
-    unsafe { new_task::<F, true>(future, scheduler, spawned_at) }
-}
-
-/// Makes a task of a future that may borrow, and that any thread may poll.
-///
-/// # Safety
-///
-/// The future may be polled and dropped on every thread where the caller runs, drops or sends the
-/// runnable, and so may the output, on those and where the join handle is dropped. Both outlive the
-/// task's end: the caller runs or drops every runnable of the task, until
-/// [`Schedule::retire`] was called for it, before anything ends that they borrow.
-#[inline]
-#[track_caller]
-pub unsafe fn create_unchecked<F>(
-    future: F,
-    scheduler: SchedulerRef,
-) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future,
-{
-    let spawned_at = Location::caller();
-    // SAFETY: [task.lifetime] the caller's contract.
-    unsafe { new_task::<F, false>(future, scheduler, spawned_at) }
-}
-
-/// Makes a task that is polled and dropped at home only, on any thread: how an executor takes work
-/// for a thread from another one.
-///
-/// # Safety
-///
-/// Until its first poll the future may be moved to the home of `scheduler`, which was made by
-/// [`SchedulerRef::local`]; from then on it stays there. Its output may be taken or dropped
-/// wherever the join handle is.
-#[inline]
-#[track_caller]
-pub unsafe fn create_local_unchecked<F>(
-    future: F,
-    scheduler: SchedulerRef,
-) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    let spawned_at = Location::caller();
-    // SAFETY: [scheduler.home] the caller's contract for what precedes the first poll; after it the
-    // task is touched at home only. `'static`, as in `create`.
-    unsafe { new_task::<F, true>(future, scheduler, spawned_at) }
-}
-
-/// # Safety
-///
-/// As for [`create_unchecked`]; if `LOCAL`, at home instead of everywhere.
-#[inline]
-unsafe fn new_task<F: Future, const LOCAL: bool>(
-    future: F,
-    scheduler: SchedulerRef,
-    spawned_at: &'static Location<'static>,
-) -> (Runnable, JoinHandle<F::Output>) {
-    let task = cell::allocate::<F, LOCAL>(future, scheduler, spawned_at);
-    // SAFETY: [task.runnable] a new task has one runnable, and this is it.
-    let runnable = unsafe { Runnable::from_ptr(task) };
-    trace::spawn(runnable.id(), spawned_at);
-    // SAFETY: [task.alive] a new task has JOIN_INTEREST, and this is its handle.
-    let join = unsafe { JoinHandle::from_ptr(task) };
-    (runnable, join)
-}
 
 /// The task whose poll is under way on this thread, or whose future is being dropped.
 #[inline]

@@ -3,6 +3,7 @@
 use crate::root::Root;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll;
+use mainspring_core::sync::thread_local;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::pin;
@@ -39,7 +40,7 @@ struct Borrowed(Option<Seat>);
 impl Borrowed {
     fn take() -> Self {
         // During thread-local destruction there is no seat to borrow: a fresh one serves.
-        let cached = SEAT.try_with(|seat| seat.take()).ok().flatten();
+        let cached = SEAT.try_with(RefCell::take).ok().flatten();
         Self(Some(cached.unwrap_or_else(Seat::new)))
     }
 }

@@ -5,6 +5,9 @@
 //! | [`block_on()`] | one future on the current thread |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
+//! | [`JoinSet`] | tasks whose results are taken as they end, under any executor |
+//! | [`TaskBuilder`] | tasks with names |
+//! | [`task_local!`] | values that belong to a task |
 //!
 //! The crate knows what a driver is and not what is in one: alone it parks the thread, and timers
 //! and sockets fall back to the family's background threads; with the reactor's and the timer's
@@ -35,18 +38,23 @@
 mod block_on;
 mod bound;
 mod home;
+pub mod join_set;
 mod local;
 mod pace;
 mod root;
 mod shutdown;
 mod spawn;
+mod task_builder;
+pub mod task_local;
 mod worker;
 
 pub use block_on::block_on;
 pub use home::Home;
+pub use join_set::JoinSet;
 pub use local::LocalExecutor;
 pub use shutdown::ShutdownReport;
 pub use spawn::{spawn_local, try_spawn_local};
+pub use task_builder::TaskBuilder;
 pub use worker::Step;
 
 /// Compiles the examples of the README.

@@ -17,6 +17,7 @@ use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll;
 use mainspring_core::shutdown::Controller;
 use mainspring_core::spawn::{Lane, LocalSpawner, Spawner};
+use mainspring_core::sync::thread_local;
 use mainspring_core::task::{JoinHandle, TaskInfo, TaskRef};
 use mainspring_core::time::{self, Deadline, Nanos};
 use std::cell::RefCell;

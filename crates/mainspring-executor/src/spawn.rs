@@ -28,7 +28,7 @@ where
 {
     match try_spawn_local(future) {
         Ok(handle) => handle,
-        Err(_) => outside(),
+        Err(_) => outside("spawn_local"),
     }
 }
 
@@ -52,10 +52,11 @@ where
 
 #[cold]
 #[track_caller]
-fn outside() -> ! {
-    // PANIC: documented above; a program that spawns where nothing runs cannot go on by itself.
+pub(crate) fn outside(function: &str) -> ! {
+    // PANIC: documented at the callers; a program that spawns where nothing runs cannot go on by
+    // itself.
     panic!(
-        "MS0001: `spawn_local` was called outside an executor; call it inside `block_on` or a \
-         task, or spawn through a `LocalExecutor` or a `Home` (docs/errors.md)"
+        "MS0001: `{function}` was called outside an executor; call it inside `block_on` or a \
+         task, or spawn through a `LocalExecutor`, a `Home` or a `Spawner` (docs/errors.md)"
     )
 }

@@ -3,7 +3,7 @@
 
 use mainspring_core::spawn::{Boxed, Spawn, Spawner};
 use mainspring_core::time::sleep;
-use mainspring_executor::{LocalExecutor, spawn_local};
+use mainspring_executor::{JoinSet, LocalExecutor, TaskBuilder, spawn_local, task_local};
 use mainspring_reactor::net::{TcpListener, TcpStream};
 use mainspring_reactor::{Backend, Reactor};
 use mainspring_timer::{TimerDriver, interval, timeout};
@@ -96,6 +96,7 @@ under_each! {
     timers_are_neither_early_nor_lost,
     spawner_runs_tasks_of_ours,
     executor_runs_on_a_thread_beside_the_host,
+    join_set_gathers_tasks_that_have_values_of_their_own,
 }
 
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
@@ -230,5 +231,37 @@ fn executor_runs_on_a_thread_beside_the_host<H: Host>() {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"hello").await.unwrap();
         assert_eq!(&ours.join().unwrap().1, b"hello");
+    });
+}
+
+task_local! {
+    static REQUEST: usize;
+}
+
+fn join_set_gathers_tasks_that_have_values_of_their_own<H: Host>() {
+    const TASKS: usize = 1_000;
+    H::block_on(async {
+        let spawner = H::spawner();
+        let mut set = JoinSet::new();
+        for n in 0..TASKS {
+            let work = REQUEST.scope(n, async {
+                for _ in 0..3 {
+                    sleep(Duration::from_micros(50)).await;
+                }
+                REQUEST.get()
+            });
+            set.insert(TaskBuilder::new().name("work").spawn_on(&spawner, work));
+        }
+        set.spawn_on(&spawner, std::future::pending()).abort();
+        let mut seen = vec![false; TASKS];
+        let mut aborted = 0;
+        while let Some(result) = set.join_next().await {
+            match result {
+                Ok(n) => assert!(!std::mem::replace(&mut seen[n], true), "{n} twice"),
+                Err(error) => aborted += usize::from(error.is_cancelled()),
+            }
+        }
+        assert!(seen.into_iter().all(|seen| seen) && aborted == 1);
+        assert!(REQUEST.try_get().is_err());
     });
 }

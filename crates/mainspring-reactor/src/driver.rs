@@ -5,6 +5,7 @@ use crate::backend::{Backend, Explanation, RingRefusal, poll};
 use crate::error::ReactorError;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, DriverHandle, Turn, Until};
+use mainspring_core::sync::thread_local;
 use mainspring_core::time::{self, Nanos};
 use mio::Events;
 use std::fmt;

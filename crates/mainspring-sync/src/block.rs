@@ -8,6 +8,7 @@
 use mainspring_core::driver::Until;
 use mainspring_core::park::{Parker, Woken};
 use mainspring_core::poll;
+use mainspring_core::sync::thread_local;
 use mainspring_core::time;
 use std::cell::Cell;
 use std::future::Future;

@@ -22,12 +22,13 @@ mod races;
 mod reentry;
 mod report;
 mod shape;
+mod spent;
 mod suite;
 mod trail;
 mod wakers;
 mod world;
 
-pub use self::cases::{Case, channel_cases, subject_cases};
+pub use self::cases::{Case, Luck, channel_cases, subject_cases};
 pub use self::channel::{Channel, ChannelShape};
 pub use self::parcel::{Parcel, Parcels};
 pub use self::report::{Outcome, Report};

@@ -45,8 +45,8 @@
 
 use mainspring_core::context::Entered;
 use mainspring_core::driver::DriverHandle;
-use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use mainspring_core::sync::{Mutex, thread_local};
 use mainspring_core::time::{self, Clock, Nanos, Sleep, SystemClock};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -172,7 +172,7 @@ pub fn pause() -> Result<(), NoDriver> {
             Some(running) => running.clock.freeze(),
             None => thread.clock = Some(Virtual::frozen_at(time::now())),
         }
-        PAUSED.set(true);
+        PAUSED.with(|paused| paused.set(true));
         Ok(())
     });
     paused.unwrap_or(Err(NoDriver))
@@ -185,7 +185,7 @@ pub fn resume() {
     // Where the thread's own values are gone, its clock is too: nothing is paused.
     let _ = THREAD.try_with(|thread| {
         if let Some(paused) = &thread.borrow().clock {
-            if PAUSED.replace(false) {
+            if PAUSED.with(|paused| paused.replace(false)) {
                 paused.clock.thaw();
             }
         }
@@ -202,7 +202,7 @@ pub fn resume() {
 /// *Loses place*: the clock stays where it has come to, and a new call counts from there.
 pub async fn advance(duration: Duration) {
     let target = time::now().saturating_add(duration);
-    GRANTED.set(GRANTED.get().max(target));
+    GRANTED.with(|granted| granted.set(granted.get().max(target)));
     Sleep::until(target).precise().await;
 }
 
@@ -268,7 +268,7 @@ impl Virtual {
 /// Whether this thread's clock is paused. One load.
 #[inline]
 pub(crate) fn is_paused() -> bool {
-    PAUSED.get()
+    PAUSED.with(Cell::get)
 }
 
 /// Moves the paused clock forward to `moment` and returns what it says then.
@@ -302,7 +302,7 @@ impl Driven {
 
     /// Whether the paused clock may move to `moment`.
     pub(crate) fn may_reach(&self, moment: Nanos) -> bool {
-        self.holds.count.load(Relaxed) == 0 || moment <= GRANTED.get()
+        self.holds.count.load(Relaxed) == 0 || moment <= GRANTED.with(Cell::get)
     }
 }
 
@@ -317,8 +317,8 @@ impl Drop for Driven {
             if !thread.drivers.is_empty() {
                 return None;
             }
-            PAUSED.set(false);
-            GRANTED.set(Nanos::ZERO);
+            PAUSED.with(|paused| paused.set(false));
+            GRANTED.with(|granted| granted.set(Nanos::ZERO));
             thread.clock.take()
         });
         // Outside the borrow: leaving drops the clock.

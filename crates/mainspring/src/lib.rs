@@ -5,7 +5,8 @@
 //! | [`LocalRuntime`] | tasks, timers and sockets on one thread |
 //! | [`block_on`] | one future and what it spawns, on this thread, for once |
 //! | [`spawn_local`], [`spawn()`], [`spawn_blocking`] | a task here, a task, a job that blocks |
-//! | [`task`] | join handles, yielding, spawners |
+//! | [`task`] | join handles, sets of tasks, names, yielding, spawners |
+//! | [`task_local!`] | values that belong to a task |
 //! | [`time`] | sleeps, timeouts, intervals, delay queues, paused time |
 //! | [`net`] | TCP |
 //! | [`sync`] | channels, locks, permits |
@@ -71,7 +72,7 @@ pub use mainspring_core::task::yield_now;
 #[doc(inline)]
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 #[doc(inline)]
-pub use mainspring_executor::{Home, Step, spawn_local, try_spawn_local};
+pub use mainspring_executor::{Home, Step, spawn_local, task_local, try_spawn_local};
 #[doc(inline)]
 pub use mainspring_reactor::{
     Backend, Explanation, ReactorError, RingRefusal, UnknownBackend, buf,

@@ -5,6 +5,9 @@
 //! here, and the handles through which code spawns that is not inside a runtime: a
 //! [`Home`](crate::Home) for one thread, a [`Spawner`] for any executor.
 //!
+//! A [`JoinSet`] joins many tasks as they end; a [`TaskBuilder`] names them;
+//! [`task_local!`](crate::task_local!) gives each its own values.
+//!
 //! ```
 //! use mainspring::{spawn_local, task};
 //!
@@ -29,6 +32,8 @@ pub use mainspring_core::blocking::{
 pub use mainspring_core::spawn::{LocalSpawner, Overran, Spawner, current, current_local};
 #[doc(inline)]
 pub use mainspring_core::task::{
-    AbortHandle, AbortOnDrop, JoinError, JoinHandle, TaskId, TaskInfo, TaskState, Unobserved,
-    UnobservedFailure, YieldNow, current_id, set_unobserved_failure_hook, yield_now,
+    AbortHandle, AbortOnDrop, JoinError, JoinHandle, TaskId, TaskInfo, TaskName, TaskState,
+    Unobserved, UnobservedFailure, YieldNow, current_id, set_unobserved_failure_hook, yield_now,
 };
+#[doc(inline)]
+pub use mainspring_executor::{JoinSet, TaskBuilder, join_set};

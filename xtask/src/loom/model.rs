@@ -50,6 +50,16 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// The test of that name in a binary.
+    pub(crate) fn of(binary: &Binary, name: String) -> Self {
+        Self {
+            package: binary.package.clone(),
+            name,
+            executable: binary.executable.clone(),
+            dir: binary.dir.clone(),
+        }
+    }
+
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.package, self.name)
     }
@@ -120,14 +130,7 @@ pub(crate) fn build(ctx: &Context, place: &Place, package: &Package) -> Result<V
 fn list(ctx: &Context, binary: &Binary) -> Result<Vec<Model>, String> {
     let tests = binary.list(ctx)?.into_iter().map(|listed| listed.name);
     let models = tests.filter(|name| is_model(name));
-    Ok(models
-        .map(|name| Model {
-            package: binary.package.clone(),
-            name,
-            executable: binary.executable.clone(),
-            dir: binary.dir.clone(),
-        })
-        .collect())
+    Ok(models.map(|name| Model::of(binary, name)).collect())
 }
 
 fn is_model(name: &str) -> bool {

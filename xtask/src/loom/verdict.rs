@@ -49,9 +49,9 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// loom's own verdicts, as it words them.
+/// loom's own verdicts and shuttle's, as they word them.
 #[rustfmt::skip]
-const VERDICTS: [(&str, Red); 8] = [
+const VERDICTS: [(&str, Red); 10] = [
     ("Causality violation", Red::Causality),
     ("currently writing to cell", Red::Causality),
     ("currently reading from cell", Red::Causality),
@@ -60,6 +60,8 @@ const VERDICTS: [(&str, Red); 8] = [
     ("Allocation leaked", Red::Leak),
     ("Messages leaked", Red::Leak),
     ("Arc is already released", Red::Causality),
+    ("deadlock! blocked tasks", Red::Deadlock),
+    ("tried to acquire a Mutex it already holds", Red::Deadlock),
 ];
 
 /// Judges what one model's process left.
@@ -157,6 +159,17 @@ mod tests {
             Verdict::Red(Red::Deadlock)
         );
         assert_eq!(of("Arc leaked.\n  Index: 3"), Verdict::Red(Red::Leak));
+    }
+
+    #[test]
+    fn verdicts_of_shuttle_are_red() {
+        let of = |message| panic("/registry/src/shuttle-engine-0.1.8/src/a.rs", message);
+        let deadlock = "deadlock! blocked tasks: [main-thread(0)]";
+        assert_eq!(of(deadlock), Verdict::Red(Red::Deadlock));
+        let steps = "exceeded max_steps bound 100000. this might be caused by an unfair schedule";
+        assert!(matches!(of(steps), Verdict::Broken(_)));
+        let random = "possible nondeterminism: current execution ended earlier than expected";
+        assert!(matches!(of(random), Verdict::Broken(_)));
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! clippy: no warning in the plain build, with every feature, and in the model build.
+//! clippy: no warning in the plain build, with every feature, and in the builds of the models.
 
 use super::{check, package_args, selected, user_features, with_features};
 use crate::context::{Context, Outcome};
+use crate::metadata::Package;
 use crate::run::Command;
+use crate::shuttle;
 
 /// The configuration in which core's sync door leads to loom.
 const LOOM_FLAGS: &str = "--cfg mainspring_loom";
 
-/// Runs the three forms; those that would repeat another are left out.
+/// Runs the four forms; those that would repeat another are left out.
 pub(crate) fn run(ctx: &Context) -> Outcome {
     let mut outcome = Outcome::new();
     let packages = selected(ctx, &mut outcome);
@@ -38,6 +40,16 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
             .env("CARGO_TARGET_DIR", ctx.target("loom"));
         let command = denying_warnings(command);
         check(&mut outcome, "clippy of the model build", &command);
+    }
+    let has_tests = |package: &&Package| !shuttle::targets(package).is_empty();
+    let with_schedules = package_args(packages.iter().filter(has_tests));
+    if !with_schedules.is_empty() {
+        let command = (plain().args(with_schedules))
+            .args(["--features", shuttle::FEATURE, "--profile", "model"])
+            .env("RUSTFLAGS", shuttle::FLAGS)
+            .env("CARGO_TARGET_DIR", ctx.target("shuttle"));
+        let command = denying_warnings(command);
+        check(&mut outcome, "clippy of the shuttle build", &command);
     }
     outcome
 }

@@ -1,4 +1,5 @@
-//! features: each published crate alone, without features, with each alone, and with all but loom.
+//! features: each published crate alone, without features, with each alone, and with all but those
+//! of the models.
 //!
 //! One package a command: `--workspace` would unify features, and a crate that forgot to ask for
 //! what it needs would borrow it from its neighbour. Clippy checks what `cargo check` does and

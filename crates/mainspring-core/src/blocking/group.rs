@@ -15,7 +15,7 @@ use crate::context::{Entered, Slot};
 use crate::payload::absorb;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::AtomicU64;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, thread_local};
 use crate::time::{self, Nanos};
 use crate::wait::{self, WaitKind};
 use crate::wake_batch::WakeBatch;

@@ -1,4 +1,5 @@
 use super::{Entered, Slot};
+use crate::sync::thread_local;
 use std::sync::{Arc, Mutex};
 
 thread_local! {

@@ -1,7 +1,7 @@
 use super::{Boxed, Lane, Launch, LocalSpawner, Overran, Spawn, Spawner};
 use crate::microtask::{self, Microtasks};
 use crate::task::{
-    JoinError, JoinHandle, LocalSchedule, Runnable, Schedule, SchedulerRef, WakeCause,
+    JoinError, JoinHandle, LocalSchedule, Options, Runnable, Schedule, SchedulerRef, WakeCause,
 };
 use crate::time::{ManualClock, Nanos, enter_clock};
 use std::collections::VecDeque;
@@ -319,4 +319,34 @@ fn microtasks_of_an_executor_that_shut_down_are_dropped() {
     );
     home.queue(move || drop(second));
     assert_eq!(Arc::strong_count(&alive), 1);
+}
+
+#[test]
+fn options_reach_the_task_on_every_executor_and_the_location_is_the_callers() {
+    let small = Small::new();
+    let foreign = Foreign::default();
+    let named = || Options::new().name("named");
+    let line = line!() + 1;
+    let ours = Spawner::of(small.clone()).spawn_with(async { 1 }, named());
+    let theirs = Spawner::new(foreign.clone()).spawn_with(async { 2 }, named());
+    let local = LocalSpawner::of(Rc::new(small.clone()))
+        .spawn_local_with(std::future::ready(Rc::new(3)), named());
+    for (name, at) in [ours.name(), theirs.name(), local.name()]
+        .into_iter()
+        .zip(0..)
+    {
+        assert_eq!(name, Some("named"), "{at}");
+    }
+    let aborted = [ours.abort_handle(), theirs.abort_handle()];
+    aborted.iter().for_each(crate::task::AbortHandle::abort);
+    small.run_all();
+    assert_eq!(foreign.poll_all(), 0);
+    for (task, line) in [ours, theirs].into_iter().zip(line..) {
+        let error = result(task).and_then(Result::err);
+        let error = error.expect("aborted before its first poll");
+        let place = format!("{}:{line}:", file!());
+        assert!(error.to_string().contains(&place), "{error}");
+        assert_eq!(error.task_name(), Some("named"));
+    }
+    assert_eq!(result(local).and_then(Result::ok), Some(Rc::new(3)));
 }

@@ -4,6 +4,7 @@ pub use crate::__loom_thread_local as thread_local;
 #[doc(hidden)]
 pub use ::loom as loom_crate;
 pub use ::loom::sync::Arc;
+pub use ::loom::thread::LocalKey;
 
 /// loom's `thread_local!` for statics with a `const` initialiser, a form that its own refuses.
 #[doc(hidden)]
@@ -198,6 +199,11 @@ pub mod thread {
 pub mod alloc {
     pub use ::loom::alloc::{Layout, alloc, dealloc};
     pub use ::std::alloc::handle_alloc_error;
+}
+
+/// Nothing: an execution has to be the same when it is run again.
+pub fn entropy() -> u64 {
+    0
 }
 
 /// Hints to the processor.

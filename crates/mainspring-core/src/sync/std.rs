@@ -1,6 +1,7 @@
 //! The door in every build but the model's: the standard library, with locks that do not poison.
 
 pub use ::std::sync::Arc;
+pub use ::std::thread::LocalKey;
 pub use ::std::thread_local;
 
 /// Atomic integers, pointers and fences.
@@ -193,6 +194,14 @@ pub mod thread {
 /// Raw memory, whose leaks and double frees loom reports.
 pub mod alloc {
     pub use ::std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+}
+
+/// What the operating system gave the standard library for its hash maps: another value for each
+/// call.
+#[cold]
+pub fn entropy() -> u64 {
+    use ::std::hash::BuildHasher;
+    ::std::hash::RandomState::new().hash_one(0)
 }
 
 /// Hints to the processor.

@@ -1,12 +1,15 @@
-//! The whole task: the header, and the place where the future is and its result will be.
+//! The whole task: the header, the place where the future is and its result will be, and what few
+//! tasks have behind it.
 
 use super::header::{Header, TaskPtr};
+use super::name::TaskName;
 use super::schedule::SchedulerRef;
 use super::vtable::{Progress, Vtable};
 use crate::payload::{Payload, absorb, contain, discard};
-use crate::sync::alloc::{Layout, alloc, handle_alloc_error};
+use crate::sync::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::future::Future;
 use std::mem::{ManuallyDrop, offset_of};
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -29,6 +32,43 @@ struct Cell<F: Future> {
     place: Place<F>,
 }
 
+/// What few tasks have.
+pub(crate) struct Trailer {
+    pub(crate) name: TaskName,
+}
+
+/// A task with a trailer. The cell begins it, so that all but its end is as in a task without.
+#[repr(C)]
+struct Trailed<F: Future> {
+    cell: Cell<F>,
+    trailer: Trailer,
+}
+
+/// The table of a task without a trailer.
+const fn plain<F: Future>(is_local: bool) -> Vtable {
+    Vtable {
+        poll: poll::<F>,
+        drop_future: drop_future::<F>,
+        drop_output: drop_output::<F>,
+        put_panic: put_panic::<F>,
+        take_panic: take_panic::<F>,
+        free: free::<F>,
+        layout: Layout::new::<Cell<F>>(),
+        place: offset_of!(Cell<F>, place),
+        trailer: None,
+        is_local,
+    }
+}
+
+/// The table of a task with a trailer.
+const fn trailed<F: Future>(is_local: bool) -> Vtable {
+    let mut table = plain::<F>(is_local);
+    table.free = free_trailed::<F>;
+    table.layout = Layout::new::<Trailed<F>>();
+    table.trailer = NonZeroUsize::new(offset_of!(Trailed<F>, trailer));
+    table
+}
+
 /// Allocates a task and builds it in place: the future is moved once, from the caller's argument
 /// to the heap.
 #[inline]
@@ -37,24 +77,44 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
     scheduler: SchedulerRef,
     spawned_at: &'static Location<'static>,
 ) -> TaskPtr {
-    let vtable = const {
-        &Vtable {
-            poll: poll::<F>,
-            drop_future: drop_future::<F>,
-            drop_output: drop_output::<F>,
-            put_panic: put_panic::<F>,
-            take_panic: take_panic::<F>,
-            layout: Layout::new::<Cell<F>>(),
-            place: offset_of!(Cell<F>, place),
-            is_local: LOCAL,
-        }
-    };
+    let vtable = const { &plain::<F>(LOCAL) };
+    // SAFETY: [task.in-place] the table of a `Cell<F>`.
+    unsafe { build(vtable, future, scheduler, spawned_at) }
+}
+
+/// As [`allocate`], with a trailer.
+pub(crate) fn allocate_trailed<F: Future, const LOCAL: bool>(
+    future: F,
+    scheduler: SchedulerRef,
+    spawned_at: &'static Location<'static>,
+    trailer: Trailer,
+) -> TaskPtr {
+    let vtable = const { &trailed::<F>(LOCAL) };
+    // SAFETY: [task.in-place] the table of a `Trailed<F>`, which a `Cell<F>` begins.
+    let task = unsafe { build(vtable, future, scheduler, spawned_at) };
+    // SAFETY: [task.trailer] `build` allocated a `Trailed<F>`, so this is in bounds.
+    let place = unsafe { &raw mut (*task.as_ptr().cast::<Trailed<F>>()).trailer };
+    // SAFETY: [task.trailer] allocated, aligned, and nobody else has seen the task.
+    unsafe { place.write(trailer) };
+    task
+}
+
+/// # Safety
+///
+/// The table is one for an `F`: its layout is that of a `Cell<F>` or of what one begins.
+#[inline]
+unsafe fn build<F: Future>(
+    vtable: &'static Vtable,
+    future: F,
+    scheduler: SchedulerRef,
+    spawned_at: &'static Location<'static>,
+) -> TaskPtr {
     // SAFETY: [task.in-place] the layout of a `Cell` is not empty: it holds a header.
     let bytes = unsafe { alloc(vtable.layout) };
     let Some(cell) = NonNull::new(bytes.cast::<Cell<F>>()) else {
         handle_alloc_error(vtable.layout);
     };
-    // SAFETY: [task.in-place] freshly allocated for a `Cell<F>`, so this is in bounds.
+    // SAFETY: [task.in-place] freshly allocated for a `Cell<F>` at least, so this is in bounds.
     let place = unsafe { &raw mut (*cell.as_ptr()).place };
     let future = Place {
         future: ManuallyDrop::new(future),
@@ -65,6 +125,45 @@ pub(crate) fn allocate<F: Future, const LOCAL: bool>(
     // SAFETY: [task.in-place] the header is the first field of a `repr(C)` type, as above.
     unsafe { cell.cast::<Header>().write(header) };
     cell.cast()
+}
+
+/// The trailer of a task, if it has one.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind for as long as it uses the trailer.
+pub(crate) unsafe fn trailer<'a>(task: TaskPtr) -> Option<&'a Trailer> {
+    // SAFETY: [task.alive] the caller's contract.
+    let header = unsafe { task.as_ref() };
+    header.touch();
+    let offset = header.vtable.trailer?;
+    // SAFETY: [task.trailer] the table's word: within the allocation, whose provenance the pointer
+    // has.
+    let trailer = unsafe { task.byte_add(offset.get()) };
+    // SAFETY: [task.trailer] it was written before anybody saw the task, and is only read until the
+    // task is freed, which the caller's reference forbids.
+    Some(unsafe { trailer.cast::<Trailer>().as_ref() })
+}
+
+/// # Safety
+///
+/// `task` is a `Cell<F>` that nobody else reaches, and whose fields have been taken out.
+unsafe fn free<F: Future>(task: TaskPtr) {
+    // SAFETY: [task.alive] allocated so, by `build`.
+    unsafe { dealloc(task.as_ptr().cast(), Layout::new::<Cell<F>>()) };
+}
+
+/// # Safety
+///
+/// As for [`free`], of a `Trailed<F>`.
+unsafe fn free_trailed<F: Future>(task: TaskPtr) {
+    let whole = task.as_ptr().cast::<Trailed<F>>();
+    // SAFETY: [task.trailer] in bounds, as in `allocate_trailed`.
+    let trailer = unsafe { &raw mut (*whole).trailer };
+    // SAFETY: [task.trailer] it is there, nobody else reaches it, and a task is freed once.
+    unsafe { trailer.drop_in_place() };
+    // SAFETY: [task.alive] allocated so, by `build`.
+    unsafe { dealloc(whole.cast(), Layout::new::<Trailed<F>>()) };
 }
 
 /// Calls `with` with the place of a task of `F`.

@@ -1,6 +1,9 @@
 //! Why a task gave no output.
 
 use super::TaskId;
+use super::cell;
+use super::header::TaskPtr;
+use super::name::{Label, TaskName};
 use crate::payload::{Payload, message};
 use std::any::Any;
 use std::fmt;
@@ -8,9 +11,30 @@ use std::panic::Location;
 
 /// A task gave no output: it was cancelled, or it panicked.
 pub struct JoinError {
-    task: TaskId,
-    spawned_at: &'static Location<'static>,
+    whose: Whose,
     why: Why,
+}
+
+/// Which task it was. Boxed with the name, so that the others' errors are no larger for it.
+enum Whose {
+    Unnamed(TaskId, &'static Location<'static>),
+    Named(Box<(TaskId, &'static Location<'static>, TaskName)>),
+}
+
+impl Whose {
+    /// # Safety
+    ///
+    /// The caller holds a reference of any kind to the task.
+    unsafe fn of(task: TaskPtr) -> Self {
+        // SAFETY: [task.alive] the caller's contract.
+        let header = unsafe { task.as_ref() };
+        let (id, spawned_at) = (header.id(), header.spawned_at);
+        // SAFETY: [task.trailer] the caller's reference, during this call.
+        match unsafe { cell::trailer(task) } {
+            None => Self::Unnamed(id, spawned_at),
+            Some(trailer) => Self::Named(Box::new((id, spawned_at, trailer.name.clone()))),
+        }
+    }
 }
 
 enum Why {
@@ -26,22 +50,24 @@ struct Shared(Payload);
 unsafe impl Sync for Shared {}
 
 impl JoinError {
-    pub(crate) fn cancelled(task: TaskId, spawned_at: &'static Location<'static>) -> Self {
+    /// # Safety
+    ///
+    /// The caller holds a reference of any kind to the task.
+    pub(crate) unsafe fn cancelled(task: TaskPtr) -> Self {
         Self {
-            task,
-            spawned_at,
+            // SAFETY: [task.alive] the caller's contract.
+            whose: unsafe { Whose::of(task) },
             why: Why::Cancelled,
         }
     }
 
-    pub(crate) fn panicked(
-        task: TaskId,
-        spawned_at: &'static Location<'static>,
-        payload: Payload,
-    ) -> Self {
+    /// # Safety
+    ///
+    /// The caller holds a reference of any kind to the task.
+    pub(crate) unsafe fn panicked(task: TaskPtr, payload: Payload) -> Self {
         Self {
-            task,
-            spawned_at,
+            // SAFETY: [task.alive] the caller's contract.
+            whose: unsafe { Whose::of(task) },
             why: Why::Panic(Shared(payload)),
         }
     }
@@ -94,19 +120,35 @@ impl JoinError {
     /// The task's number.
     #[must_use]
     pub fn task_id(&self) -> TaskId {
-        self.task
+        match &self.whose {
+            Whose::Unnamed(id, _) => *id,
+            Whose::Named(named) => named.0,
+        }
+    }
+
+    /// The task's name, if it was given one.
+    #[must_use]
+    pub fn task_name(&self) -> Option<&str> {
+        match &self.whose {
+            Whose::Unnamed(..) => None,
+            Whose::Named(named) => Some(&named.2),
+        }
     }
 
     /// Where the task was spawned.
     #[must_use]
     pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.spawned_at
+        match &self.whose {
+            Whose::Unnamed(_, spawned_at) => spawned_at,
+            Whose::Named(named) => named.1,
+        }
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {} (spawned at {}) ", self.task, self.spawned_at)?;
+        let label = Label(self.task_id(), self.task_name());
+        write!(f, "{label} (spawned at {}) ", self.spawned_at())?;
         match &self.why {
             Why::Cancelled => f.write_str("was cancelled"),
             Why::Panic(Shared(payload)) => match message(&**payload) {

@@ -17,7 +17,6 @@ use super::state::State;
 use super::verdict::{OnRelease, OnWake};
 use super::vtable::Vtable;
 use super::{Runnable, TaskId, TaskRef, WakeCause};
-use crate::sync::alloc::dealloc;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::cell::UnsafeCell;
 use crate::trace;
@@ -55,7 +54,7 @@ pub(crate) struct Header {
 
 #[cfg(all(
     target_pointer_width = "64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 ))]
 const _: () = assert!(
     size_of::<Header>() == 88 && align_of::<Header>() == 8,
@@ -269,10 +268,9 @@ pub(crate) unsafe fn free(task: TaskPtr) {
     header.alive.with_mut(|_| ());
     header.place.with_mut(|_| ());
     header.joiner.with_mut(|_| ());
-    let layout = header.vtable.layout;
-    // The fields drop nothing: what they held was taken out on the way here.
-    // SAFETY: [task.alive] nobody reaches the task, which `cell::allocate` allocated so.
-    unsafe { dealloc(task.as_ptr().cast(), layout) };
+    // The header's fields drop nothing: what they held was taken out on the way here.
+    // SAFETY: [task.alive] nobody reaches the task, which was made with this table.
+    unsafe { (header.vtable.free)(task) };
 }
 
 /// Lends a `TaskRef` to the scheduler for one call.

@@ -3,6 +3,7 @@
 use super::cell;
 use super::error::JoinError;
 use super::header::{self, Header, TaskPtr};
+use super::name::TaskName;
 use super::runnable::discard;
 use super::verdict::{OnDetach, OnJoin, OnRelease, Outcome};
 use super::{AbortHandle, TaskId, TaskRef};
@@ -111,6 +112,15 @@ impl<T> JoinHandle<T> {
         self.header().id()
     }
 
+    /// The task's name, if it was given one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        // SAFETY: [task.trailer] JOIN_INTEREST is this handle's reference, which is lent for as
+        // long as the name.
+        let trailer = unsafe { cell::trailer(self.task) };
+        trailer.map(|trailer| TaskName::as_str(&trailer.name))
+    }
+
     /// Lets the task go on by itself, and says so.
     pub fn detach(self) {
         drop(self);
@@ -181,14 +191,14 @@ impl<T> JoinHandle<T> {
 
     #[cold]
     fn take_error(&self, outcome: Outcome) -> JoinError {
-        let header = self.header();
-        if outcome == Outcome::Panic {
-            // SAFETY: [task.output-once] complete with a payload, which is marked as taken.
-            let payload = unsafe { (header.vtable.take_panic)(self.task) };
-            JoinError::panicked(header.id(), header.spawned_at, payload)
-        } else {
-            JoinError::cancelled(header.id(), header.spawned_at)
+        if outcome != Outcome::Panic {
+            // SAFETY: [task.alive] JOIN_INTEREST is this handle's reference.
+            return unsafe { JoinError::cancelled(self.task) };
         }
+        // SAFETY: [task.output-once] complete with a payload, which is marked as taken.
+        let payload = unsafe { (self.header().vtable.take_panic)(self.task) };
+        // SAFETY: [task.alive] JOIN_INTEREST is this handle's reference.
+        unsafe { JoinError::panicked(self.task, payload) }
     }
 
     /// Gives the handle's reference up without having taken the result.

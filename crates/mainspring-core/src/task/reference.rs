@@ -1,7 +1,9 @@
 //! A counted reference to a task of any kind, and what a snapshot of it says.
 
 use super::TaskId;
+use super::cell;
 use super::header::{self, Header, TaskPtr};
+use super::name::{Label, TaskName};
 use super::state::Seen;
 use crate::time::Nanos;
 use crate::wait::{self, WaitReason};
@@ -39,13 +41,15 @@ pub enum TaskState {
 
 /// What a task was like at one moment.
 ///
-/// Its `Display` is a line without an end: the number, the place of the spawn, and what the task
-/// does or waits for.
-#[derive(Clone, Copy, Debug)]
+/// Its `Display` is a line without an end: the number, the name if it has one, the place of the
+/// spawn, and what the task does or waits for.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskInfo {
     /// Its number.
     pub id: TaskId,
+    /// Its name, if it was given one.
+    pub name: Option<TaskName>,
     /// Where it was spawned.
     pub spawned_at: &'static Location<'static>,
     /// Its state.
@@ -89,6 +93,18 @@ impl TaskRef {
         self.header().id()
     }
 
+    /// Its name, if it was given one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.task_name().map(TaskName::as_str)
+    }
+
+    fn task_name(&self) -> Option<&TaskName> {
+        // SAFETY: [task.trailer] this reference, which is lent for as long as the name.
+        let trailer = unsafe { cell::trailer(self.task) };
+        trailer.map(|trailer| &trailer.name)
+    }
+
     /// Where it was spawned.
     #[must_use]
     pub fn spawned_at(&self) -> &'static Location<'static> {
@@ -129,6 +145,7 @@ impl TaskRef {
         let whole = before.is_idle() && after.is_idle() && word == header.wait.word();
         TaskInfo {
             id: header.id(),
+            name: self.task_name().cloned(),
             spawned_at: header.spawned_at,
             // Idle again, after it was polled between the two looks, or just before the second.
             state: match TaskState::of(after, polls) {
@@ -144,7 +161,8 @@ impl TaskRef {
 
 impl fmt::Display for TaskInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {} spawned at {}, ", self.id, self.spawned_at)?;
+        let label = Label(self.id, self.name.as_deref());
+        write!(f, "{label} spawned at {}, ", self.spawned_at)?;
         match (self.state, self.waits_for) {
             (TaskState::Waiting, Some(reason)) => write!(f, "waiting for {reason}"),
             (TaskState::Waiting, None) => f.write_str("waiting for something outside the family"),
@@ -190,6 +208,7 @@ impl fmt::Debug for TaskRef {
         let header = self.header();
         f.debug_struct("TaskRef")
             .field("id", &header.id())
+            .field("name", &self.name())
             .field("spawned_at", &header.spawned_at)
             .field(
                 "state",

@@ -418,7 +418,8 @@ pub(super) unsafe fn discard(task: TaskPtr, outcome: Outcome) {
         Outcome::Panic => Some(unsafe { (header.vtable.take_panic)(task) }),
     };
     if let Some(payload) = payload {
-        report_panic(header, payload);
+        // SAFETY: [task.alive] as above.
+        unsafe { report_panic(task, payload) };
     }
 }
 
@@ -458,7 +459,8 @@ unsafe fn leak(task: TaskPtr) {
     // A reference that nobody ever gives up.
     header.state.retain();
     let _ = header.state.begin_to_drop();
-    report_leak(header);
+    // SAFETY: [task.alive] the reference that was taken above.
+    unsafe { report_leak(task) };
     // SAFETY: [task.one-poller] begun; the future is never touched again, so the place counts as
     // empty.
     unsafe { finish_otherwise(task, Outcome::Empty) };
@@ -468,6 +470,7 @@ impl fmt::Debug for Runnable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Runnable")
             .field("id", &self.id())
+            .field("name", &self.task.name())
             .field("spawned_at", &self.header().spawned_at)
             .finish()
     }

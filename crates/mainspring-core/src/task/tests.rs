@@ -5,6 +5,8 @@ mod home;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;
 #[cfg(not(mainspring_loom))]
+mod names;
+#[cfg(not(mainspring_loom))]
 mod orders;
 #[cfg(not(mainspring_loom))]
 mod panics;

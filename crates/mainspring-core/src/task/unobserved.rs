@@ -1,7 +1,9 @@
 //! Failures that nobody awaits: contained, and reported to one hook.
 
 use super::TaskId;
-use super::header::Header;
+use super::cell;
+use super::header::TaskPtr;
+use super::name::{Label, TaskName};
 use crate::payload::{Payload, absorb, discard, message};
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::global::{AtomicU64, RwLock};
@@ -28,6 +30,8 @@ pub enum Unobserved<'a> {
 pub struct UnobservedFailure<'a> {
     /// The task.
     pub task: TaskId,
+    /// Its name, if it was given one.
+    pub name: Option<&'a str>,
     /// Where it was spawned.
     pub spawned_at: &'static Location<'static>,
     /// What failed.
@@ -36,7 +40,8 @@ pub struct UnobservedFailure<'a> {
 
 impl fmt::Display for UnobservedFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {} (spawned at {}) ", self.task, self.spawned_at)?;
+        let label = Label(self.task, self.name);
+        write!(f, "{label} (spawned at {}) ", self.spawned_at)?;
         match self.what {
             Unobserved::Panic(payload) => match message(payload) {
                 Some(message) => write!(f, "panicked and nobody joins it: {message}"),
@@ -79,22 +84,40 @@ pub fn leaked() -> u64 {
 }
 
 /// Reports a panic that nobody will learn of, and drops its payload.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind to the task.
 #[cold]
-pub(crate) fn report_panic(header: &Header, payload: Payload) {
-    report(header, Unobserved::Panic(&*payload));
+pub(crate) unsafe fn report_panic(task: TaskPtr, payload: Payload) {
+    // SAFETY: [task.alive] the caller's contract.
+    unsafe { report(task, Unobserved::Panic(&*payload)) };
     discard(payload);
 }
 
 /// Counts and reports a leak.
+///
+/// # Safety
+///
+/// The caller holds a reference of any kind to the task.
 #[cold]
-pub(crate) fn report_leak(header: &Header) {
+pub(crate) unsafe fn report_leak(task: TaskPtr) {
     LEAKED.fetch_add(1, Relaxed);
-    report(header, Unobserved::Leak);
+    // SAFETY: [task.alive] the caller's contract.
+    unsafe { report(task, Unobserved::Leak) };
 }
 
-fn report(header: &Header, what: Unobserved<'_>) {
+/// # Safety
+///
+/// The caller holds a reference of any kind to the task.
+unsafe fn report(task: TaskPtr, what: Unobserved<'_>) {
+    // SAFETY: [task.alive] the caller's contract.
+    let header = unsafe { task.as_ref() };
+    // SAFETY: [task.trailer] the caller's reference, during this call.
+    let trailer = unsafe { cell::trailer(task) };
     let failure = UnobservedFailure {
         task: header.id(),
+        name: trailer.map(|trailer| TaskName::as_str(&trailer.name)),
         spawned_at: header.spawned_at,
         what,
     };

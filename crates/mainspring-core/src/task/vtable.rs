@@ -1,9 +1,10 @@
-//! What differs between tasks of different futures: five functions, the layout, and whether it has
-//! a home.
+//! What differs between tasks of different futures: six functions, the layout, whether it has a
+//! home, and where its trailer is.
 
 use super::header::TaskPtr;
 use crate::payload::Payload;
 use crate::sync::alloc::Layout;
+use std::num::NonZeroUsize;
 use std::task::Context;
 
 /// What one call of [`Vtable::poll`] came to. None of them leaves the future half dropped.
@@ -31,10 +32,14 @@ pub(crate) struct Vtable {
     pub(crate) put_panic: unsafe fn(TaskPtr, Payload),
     /// Takes the payload of a panic out of the place, where it is.
     pub(crate) take_panic: unsafe fn(TaskPtr) -> Payload,
+    /// Drops the trailer, if there is one, and frees the memory, which nobody else reaches.
+    pub(crate) free: unsafe fn(TaskPtr),
     /// The layout of the task's memory.
     pub(crate) layout: Layout,
     /// Where the place begins, in bytes from the header.
     pub(crate) place: usize,
+    /// Where the trailer begins, in bytes from the header, if there is one.
+    pub(crate) trailer: Option<NonZeroUsize>,
     /// The future may be touched at its scheduler's home only.
     pub(crate) is_local: bool,
 }

@@ -19,6 +19,7 @@ pub use self::manual::ManualClock;
 use super::Nanos;
 use crate::context::{Entered, Slot};
 use crate::poll;
+use crate::sync::thread_local;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

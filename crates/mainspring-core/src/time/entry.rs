@@ -132,7 +132,7 @@ pub struct TimerEntry {
 
 #[cfg(all(
     target_pointer_width = "64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 ))]
 const _: () = assert!(size_of::<TimerEntry>() == 56);
 

@@ -23,18 +23,21 @@
 //! a thread that costs some pages of stack. A wheel: this crate has none, and foreign executors are
 //! not where a million timers live.
 
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 mod process;
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 pub(super) use self::process::timers;
 
 // What its thread does; without a process only the models do it.
-#[cfg(any(test, not(all(mainspring_loom, feature = "loom"))))]
+#[cfg(any(
+    test,
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
+))]
 mod turn;
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 mod none;
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 pub(super) use self::none::timers;
 
 use super::{EntryRef, Nanos, OnDeregister, OnRegister, OnReset, OnRewake, Timers};

@@ -119,7 +119,7 @@ pub struct Sleep {
 
 #[cfg(all(
     target_pointer_width = "64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 ))]
 const _: () = assert!(size_of::<Sleep>() <= 96);
 

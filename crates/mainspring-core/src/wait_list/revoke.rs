@@ -30,11 +30,11 @@ loom::lazy_static! {
     static ref TABLE: Table = Table::new();
 }
 
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const SHARDS: usize = 32;
 
 /// One, so that a model has every collision.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const SHARDS: usize = 1;
 
 /// The number for the next offer that is made.

@@ -12,11 +12,11 @@ use std::pin::{Pin, pin};
 
 /// How many wakers are collected before the lock is released to call them, and how many nodes
 /// are released under one lock.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const BATCH: usize = WakeBatch::CAPACITY;
 
 /// One, so that two waiters already take two rounds.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const BATCH: usize = 1;
 
 /// Whether another waker can be collected.

@@ -7,47 +7,32 @@
 
 mod channels;
 mod peers;
+mod runs;
 mod table;
 
-use mainspring_testkit::CountingAlloc;
-use mainspring_testkit::conformance::{Outcome, Suite};
-use std::collections::BTreeMap;
+use mainspring_testkit::conformance::{Case, Outcome, Suite};
+use mainspring_testkit::{CountingAlloc, seed};
+use runs::{PAIR, PATIENT, SECONDS, WORD, judge};
 use std::env;
-use std::io::Read;
-use std::process::{Command, Stdio, exit};
+use std::process::exit;
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
-use table::{Expect, PEERS, Peer};
+use std::time::Duration;
+use table::{PEERS, Peer};
 
 #[global_allocator]
 static ALLOC: CountingAlloc = CountingAlloc;
-
-/// Names the pair that a child runs: `peer case`.
-const PAIR: &str = "MAINSPRING_CONFORMANCE_PAIR";
-
-/// What a child's last line begins with.
-const WORD: &str = "the outcome is ";
-
-/// How long a case may take before it counts as hung: much longer than any does on a busy machine;
-/// but where it is known to hang, which is not worth waiting for.
-const CASE_LIMIT: Duration = Duration::from_secs(30);
-const HUNG_LIMIT: Duration = Duration::from_secs(2);
-
-/// How long the process of a case may take.
-const CHILD_LIMIT: Duration = Duration::from_secs(60);
 
 /// The other side: runs one pair if the environment names one, and is nothing otherwise.
 #[test]
 fn child() {
     let Ok(pair) = env::var(PAIR) else { return };
     let (peer, case) = pair.split_once(' ').expect("a peer and a case");
-    let peer = Peer::named(peer);
-    let limit = match peer.expected(case) {
-        Expect::Misses("hung") => HUNG_LIMIT,
-        _ => CASE_LIMIT,
-    };
-    let report = (peer.suite)().only(case).limit(limit).run();
+    let limit = env::var(SECONDS).map_or(PATIENT, |text| {
+        Duration::from_secs(text.parse().expect("a number of seconds"))
+    });
+    let suite = (Peer::named(peer).suite)();
+    let report = suite.only(case).limit(limit).run();
     println!("{report}");
     let (_, outcome) = &report.outcomes[0];
     println!("{WORD}{}", outcome.word());
@@ -55,57 +40,12 @@ fn child() {
     exit(0);
 }
 
-/// Runs one pair in a process of its own. What it printed is for whoever has to find out more.
-fn run(peer: &str, case: &str) -> (String, String) {
-    let mut child = Command::new(env::current_exe().expect("this binary has a path"))
-        .args(["--exact", "child", "--nocapture"])
-        .env(PAIR, format!("{peer} {case}"))
-        .env_remove("RUST_BACKTRACE")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("this binary can be run");
-    let began = Instant::now();
-    let mut stdout = child.stdout.take().expect("it is piped");
-    let mut stderr = child.stderr.take().expect("it is piped");
-    let said = thread::spawn(move || {
-        let mut text = String::new();
-        let _ = stdout.read_to_string(&mut text);
-        text
-    });
-    let cried = thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = stderr.read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let ended = loop {
-        if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            break Some(status);
-        }
-        if began.elapsed() > CHILD_LIMIT {
-            let _ = child.kill();
-            let _ = child.wait();
-            break None;
-        }
-        // SLEEP: between two looks at a process that has ended or not.
-        thread::sleep(Duration::from_millis(2));
-    };
-    let text = said.join().unwrap_or_default();
-    let text = text + &cried.join().unwrap_or_default();
-    let word = text.lines().find_map(|line| line.strip_prefix(WORD));
-    let word = match (word, ended) {
-        (Some(word), _) => word.to_owned(),
-        (None, None) => "hung".to_owned(),
-        (None, Some(_)) => "aborted".to_owned(),
-    };
-    (word, text)
-}
-
 /// Runs every case on one peer, a few at a time: those that hang only wait.
-fn run_all(peer: &Peer) -> BTreeMap<&'static str, (String, String)> {
+fn check(name: &str) {
     const AT_ONCE: usize = 4;
-    let cases: Mutex<Vec<_>> = Mutex::new((peer.suite)().names().collect());
-    let found = Mutex::new(BTreeMap::new());
+    let (peer, seed) = (Peer::named(name), seed());
+    let cases: Mutex<Vec<Case>> = Mutex::new((peer.suite)().cases().to_vec());
+    let wrong = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
@@ -113,30 +53,16 @@ fn run_all(peer: &Peer) -> BTreeMap<&'static str, (String, String)> {
                     let Some(case) = cases.lock().unwrap().pop() else {
                         return;
                     };
-                    let outcome = run(peer.name, case);
-                    found.lock().unwrap().insert(case, outcome);
+                    if let Err(found) = judge(peer, &case, seed) {
+                        wrong.lock().unwrap().push(found);
+                    }
                 }
             });
         }
     });
-    found.into_inner().unwrap()
-}
-
-fn check(name: &str) {
-    let peer = Peer::named(name);
-    let found = run_all(peer);
-    let mut wrong = String::new();
-    for (case, (word, text)) in found {
-        let is_miss = !matches!(&*word, "passed" | "skipped");
-        let agrees = match peer.expected(case) {
-            Expect::Holds => !is_miss,
-            Expect::Misses(expected) => word == expected,
-            Expect::Varies => true,
-        };
-        if !agrees {
-            wrong += &format!("{name} {case}: {word}\n{text}\n");
-        }
-    }
+    let mut wrong = wrong.into_inner().unwrap();
+    wrong.sort();
+    let wrong = wrong.concat();
     assert!(wrong.is_empty(), "the table says otherwise:\n{wrong}");
 }
 

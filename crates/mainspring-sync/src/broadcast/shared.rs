@@ -18,11 +18,11 @@ pub(super) type Message<T> = Arc<T>;
 const FIRST: u64 = 0u64.wrapping_sub(5);
 
 /// How many messages that nobody needs are taken out under one lock.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const BATCH: usize = 16;
 
 /// One, so that two messages already take two rounds.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const BATCH: usize = 1;
 
 /// What the handles of one channel share.

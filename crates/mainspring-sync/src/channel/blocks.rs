@@ -90,10 +90,10 @@ use self::gate::Front;
 use self::lists::Lists;
 
 /// Slots of a block.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const SLOTS: usize = 32;
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const SLOTS: usize = 2;
 
 /// What pushes look at. Changed under the lock.

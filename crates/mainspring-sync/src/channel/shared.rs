@@ -35,10 +35,10 @@ use mainspring_core::sync::{hint, thread};
 use mainspring_core::wait_list::{From, Kind, Queue, WaitList, Why};
 
 /// How often a call that does not wait looks again when a peer is in the middle of something.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const PATIENCE: u32 = 64;
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const PATIENCE: u32 = 1;
 
 /// The kind of the senders' list: an offer carries a held permit.

@@ -309,6 +309,13 @@ pub(super) fn threads_receive_exactly_once<C: Channel>(trail: &Trail) -> Check {
             consumer.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     });
+    trail.at("all threads have ended");
+    // A receive that ran out of patience, and was given a value before it was dropped, has put it
+    // back after everybody else had looked for the last time.
+    let consumer = history.consumer();
+    while let Poll::Ready(Some(parcel)) = receive(&channel).poll() {
+        consumer.received(parcel.stamp());
+    }
     let verdict = history.verdict();
     ensure!(verdict.is_clean(), "{verdict}");
     Ok(())
@@ -339,7 +346,7 @@ fn consume<C: Channel>(
         match block_for(channel.recv(), PAUSE) {
             Some(Some(parcel)) => consumer.received(parcel.stamp()),
             Some(None) => return,
-            // All that was sent before "over" was seen is there.
+            // All that was sent before "over" was seen is there, or in somebody's hands.
             None if was_over => return,
             None => {}
         }

@@ -112,6 +112,9 @@ pub(super) fn grant_races_first_poll<S: Subject>(trail: &Trail) -> Check {
 }
 
 /// A grant that comes while a waiter is polled with another waker is found, or wakes through it.
+///
+/// Both calls have returned when it is looked at. Either the poll saw the grant, or the grant came
+/// to a waiter whose latest waker was the second one.
 pub(super) fn grant_races_repoll<S: Subject>(trail: &Trail) -> Check {
     let mut random = trail.random();
     for round in 0..ROUNDS {

@@ -20,6 +20,7 @@ pub struct Shape {
     /// How many grants may be out at the same time, given and not used up.
     pub(super) at_once: usize,
     pub(super) is_fifo: bool,
+    pub(super) is_budgeted: bool,
     pub(super) releases_all: bool,
     pub(super) latches: bool,
     pub(super) closes: bool,
@@ -31,6 +32,7 @@ impl Shape {
             stored,
             at_once,
             is_fifo: false,
+            is_budgeted: false,
             releases_all: false,
             latches: false,
             closes: false,
@@ -71,6 +73,13 @@ impl Shape {
     /// nothing that was granted to somebody who waits.
     pub const fn fifo(mut self) -> Self {
         self.is_fifo = true;
+        self
+    }
+
+    /// It asks the cooperative budget of mainspring: a waiter that finds a grant when it comes
+    /// yields first, if its task's budget is used up.
+    pub const fn budgeted(mut self) -> Self {
+        self.is_budgeted = true;
         self
     }
 

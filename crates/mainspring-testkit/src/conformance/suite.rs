@@ -89,6 +89,12 @@ impl Suite {
         self.cases.iter().map(|case| case.name)
     }
 
+    /// The cases.
+    #[must_use]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
     /// Runs them, one after the other.
     pub fn run(self) -> Report {
         let run = |case: &Case| (case.name, run(case, self.seed, self.limit));
@@ -101,7 +107,7 @@ impl Suite {
 }
 
 fn run(case: &Case, seed: u64, limit: Duration) -> Outcome {
-    let trail = Trail::new(seed);
+    let trail = Trail::new(seed, case.luck);
     trail.at("it begins");
     let (sender, receiver) = mpsc::channel();
     let theirs = trail.clone();

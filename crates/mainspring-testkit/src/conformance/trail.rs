@@ -1,5 +1,6 @@
 //! What a case leaves behind for whoever waits for it, and how it ends.
 
+use super::Luck;
 use crate::sync::{Arc, Mutex};
 use mainspring_core::random::Random;
 use std::fmt;
@@ -38,13 +39,15 @@ pub(super) use ensure;
 pub struct Trail {
     step: Arc<Mutex<String>>,
     seed: u64,
+    luck: Luck,
 }
 
 impl Trail {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, luck: Luck) -> Self {
         Self {
             step: Arc::default(),
             seed,
+            luck,
         }
     }
 
@@ -61,8 +64,13 @@ impl Trail {
     }
 
     /// The case's own generator.
+    ///
+    /// # Panics
+    ///
+    /// If the case is one of fixed steps: its [`Luck`] would be a lie.
     #[must_use]
     pub fn random(&self) -> Random {
+        assert!(self.luck.is_lucky(), "a case of fixed steps draws nothing");
         Random::from_seed(self.seed)
     }
 }

@@ -94,8 +94,8 @@ faults! {
         threads_lose_nothing, burst_gives_memory_back, branches_of_one_task;
     unpolled_ones_stand_in_line: QueuesUnpolled => dropped_unpolled, and
         stored_grant_is_found, dropped_granted_alone, random_drops,
-        newcomer_overtakes_nobody, clone_calls_back, drop_calls_back, close_lets_all_go,
-        close_is_for_good, threads_lose_nothing;
+        newcomer_overtakes_nobody, dropped_yielding, clone_calls_back, drop_calls_back,
+        close_lets_all_go, close_is_for_good, threads_lose_nothing;
     stops_at_a_panic: StopsAtPanic => wake_panics;
     keeps_the_first_waker: KeepsFirstWaker => latest_waker_counts, and
         dropped_repolled, random_drops, stale_wakers_are_dropped, clone_calls_back,
@@ -114,7 +114,8 @@ faults! {
         dropped_granted, dropped_repolled, dropped_in_a_wake, budget_keeps_the_order,
         grant_races_drop, random_drops;
     last_in_first_out: LastInFirstOut => first_come_first_served, and budget_keeps_the_order;
-    budget_comes_before_the_queue: BudgetBeforeQueue => budget_keeps_the_order;
+    budget_comes_before_the_queue: BudgetBeforeQueue => budget_keeps_the_order, and
+        dropped_yielding;
     newcomers_are_released_too: ReleasesNewcomers => release_spares_newcomers;
     a_grant_reopens: Reopens => close_is_for_good, and close_races_poll;
     closes_for_the_first_alone: ClosesForFirst => close_lets_all_go, and
@@ -125,15 +126,16 @@ faults! {
         first_come_first_served, threads_lose_nothing, one_node_a_future;
     memory_is_never_given_back: NeverShrinks => burst_gives_memory_back;
     stored_grants_are_forgotten: ForgetsStored => stored_grant_is_found, and
-        dropped_granted_alone, random_drops, clone_calls_back, drop_calls_back,
+        dropped_granted_alone, dropped_yielding, random_drops, clone_calls_back, drop_calls_back,
         grant_races_first_poll, threads_lose_nothing, dropped_in_a_wake;
     nobody_is_woken: NeverWakes => granted_is_let_go, and
         dropped_unpolled, dropped_waiting, dropped_granted, dropped_repolled,
         dropped_in_a_wake, random_drops, latest_waker_counts, first_come_first_served,
-        newcomer_overtakes_nobody, budget_keeps_the_order, wake_calls_back,
-        clone_calls_back, drop_calls_back, wake_panics, clone_panics, drop_panics,
-        grant_races_first_poll, grant_races_repoll, grant_races_drop, close_races_poll,
-        threads_lose_nothing, burst_gives_memory_back, branches_of_one_task;
+        newcomer_overtakes_nobody, budget_keeps_the_order, dropped_yielding_granted,
+        wake_calls_back, clone_calls_back, drop_calls_back, wake_panics, clone_panics,
+        drop_panics, grant_races_first_poll, grant_races_repoll, grant_races_drop,
+        close_races_poll, threads_lose_nothing, burst_gives_memory_back,
+        branches_of_one_task;
     hands_on_to_nobody_during_a_wake: HandsOnToNobodyDuringWake => dropped_in_a_wake, and
         grant_races_drop, threads_lose_nothing, random_drops;
     a_drop_takes_the_news_of_a_close: TakesNoticeOfCloseAlong => dropped_closed, and

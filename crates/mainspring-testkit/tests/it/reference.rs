@@ -52,7 +52,7 @@ struct Semaphore(Arc<WaitList<Permits>>);
 
 impl Subject for Semaphore {
     fn shape() -> Shape {
-        Shape::counting().fifo().closes()
+        Shape::counting().fifo().budgeted().closes()
     }
 
     fn new() -> Self {

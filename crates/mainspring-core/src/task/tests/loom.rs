@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 mod aborts;
 mod joins;
+mod names;
 
 /// Two threads: every interleaving.
 fn model(run: impl Fn() + Send + Sync + 'static) {

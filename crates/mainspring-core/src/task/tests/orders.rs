@@ -3,7 +3,7 @@
 
 use super::support::{Drops, Queue, Scene, poll_once, scheduler};
 use crate::sync::Arc;
-use crate::task::{self, AbortHandle, JoinHandle, Registry, Runnable};
+use crate::task::{self, AbortHandle, JoinHandle, Options, Registry, Runnable};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
@@ -46,7 +46,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(ending: Ending) -> Self {
+    fn new(ending: Ending, options: Options) -> Self {
         let queue = Queue::new();
         let (futures, outputs) = (Drops::new(), Drops::new());
         let guard = futures.guard();
@@ -72,7 +72,7 @@ impl Stage {
                 (_, Ending::Output | Ending::Yield) => Poll::Ready(given.guard()),
             }
         });
-        let (runnable, join) = task::create(future, scheduler(&queue));
+        let (runnable, join) = task::create_with(future, scheduler(&queue), options);
         queue.accept(runnable);
         let ran = queue.run_one();
         assert_eq!(ran, Some(task::Ran::Idle));
@@ -190,18 +190,25 @@ const EVENTS: [Event; 12] = [
 fn play_all(ending: Ending, events: &[Event], most: usize) {
     super::panics::listen();
     let mut count = 0_u32;
+    let name: std::sync::Arc<str> = "order".into();
     orders(events, most, &mut |order| {
-        let mut stage = Stage::new(ending);
-        for &event in order {
-            stage.play(event);
+        let named = Options::new().name(std::sync::Arc::clone(&name));
+        for options in [Options::new(), named] {
+            let mut stage = Stage::new(ending, options);
+            for &event in order {
+                stage.play(event);
+            }
+            stage.end(order);
         }
-        stage.end(order);
+        let names = std::sync::Arc::strong_count(&name);
+        assert_eq!(names, 1, "task.trailer: {order:?}");
         count += 1;
     });
     assert!(count > 8_000, "only {count} orders: the harness lost some");
 }
 
 // WITNESS: task.future-once, task.output-once, task.alive, task.runnable, task.scheduler
+// WITNESS: task.trailer
 #[test]
 fn every_order_of_five_events_of_eight_drops_each_thing_once() {
     play_all(Ending::Output, &EVENTS[..8], 5);

@@ -21,7 +21,7 @@ pub(crate) fn listen() {
     });
 }
 
-fn told(task: TaskId) -> Vec<String> {
+pub(crate) fn told(task: TaskId) -> Vec<String> {
     let told = TOLD.lock().unwrap();
     let mine = told.iter().filter(|(id, _)| *id == task);
     mine.map(|(_, text)| text.clone()).collect()

@@ -3,6 +3,7 @@
 use super::{LAST, TimerClass, TimerEntry};
 use crate::context::{Entered, Slot};
 use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::thread_local;
 use crate::time::Nanos;
 use std::fmt;
 use std::mem::MaybeUninit;

@@ -10,11 +10,11 @@ use mainspring_core::sync::atomic::{
 use std::ptr::{NonNull, null_mut};
 
 /// Bits of the number of pops inside: one for each slot, and as many as there are threads.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const INSIDE_BITS: u32 = 24;
 
 /// There are more laps of smaller blocks.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const INSIDE_BITS: u32 = 20;
 
 const INSIDE_MOST: u64 = (1 << INSIDE_BITS) - 1;

@@ -4,10 +4,10 @@ use super::block::{Block, Owned, Row};
 use std::ptr::NonNull;
 
 /// How many blocks are kept for the laps to come.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const SPARES_MOST: usize = 2;
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const SPARES_MOST: usize = 1;
 
 /// What the lock guards.

@@ -68,10 +68,10 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 /// How many senders are refused under one lock.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const BATCH: usize = WakeBatch::CAPACITY;
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const BATCH: usize = 1;
 
 /// What the ends of a channel share.

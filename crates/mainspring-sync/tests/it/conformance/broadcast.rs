@@ -27,7 +27,7 @@ pub(super) struct Senders<const RESERVE: bool> {
 
 impl<const RESERVE: bool> Subject for Senders<RESERVE> {
     fn shape() -> Shape {
-        Shape::up_to(SLOTS).fifo().closes()
+        Shape::up_to(SLOTS).fifo().budgeted().closes()
     }
 
     fn new() -> Self {

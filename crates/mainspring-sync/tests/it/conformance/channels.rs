@@ -45,7 +45,7 @@ pub(super) struct Receivers<const CAPACITY: usize, W> {
 
 impl<const CAPACITY: usize, W: Way<Receiver<u8>>> Subject for Receivers<CAPACITY, W> {
     fn shape() -> Shape {
-        Shape::up_to(CAPACITY).closes()
+        Shape::up_to(CAPACITY).budgeted().closes()
     }
 
     fn new() -> Self {
@@ -118,7 +118,7 @@ pub(super) struct Senders<const CAPACITY: usize, W> {
 
 impl<const CAPACITY: usize, W: Way<Sender<u8>>> Subject for Senders<CAPACITY, W> {
     fn shape() -> Shape {
-        Shape::up_to(CAPACITY).fifo().closes()
+        Shape::up_to(CAPACITY).fifo().budgeted().closes()
     }
 
     fn new() -> Self {

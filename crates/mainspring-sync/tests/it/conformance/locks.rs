@@ -41,7 +41,7 @@ pub(super) struct OnMutex<const REVOCABLE: bool> {
 
 impl<const REVOCABLE: bool> Subject for OnMutex<REVOCABLE> {
     fn shape() -> Shape {
-        Shape::exclusive().fifo()
+        Shape::exclusive().fifo().budgeted()
     }
 
     fn new() -> Self {
@@ -76,7 +76,7 @@ pub(super) struct Writers {
 
 impl Subject for Writers {
     fn shape() -> Shape {
-        Shape::exclusive().fifo()
+        Shape::exclusive().fifo().budgeted()
     }
 
     fn new() -> Self {
@@ -108,7 +108,7 @@ struct WritersBehindReader {
 
 impl Subject for WritersBehindReader {
     fn shape() -> Shape {
-        Shape::exclusive().fifo()
+        Shape::exclusive().fifo().budgeted()
     }
 
     fn new() -> Self {

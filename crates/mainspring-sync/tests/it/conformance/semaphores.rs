@@ -48,7 +48,7 @@ impl<const WEIGHT: usize, const STRICT: bool, const REVOCABLE: bool> Subject
     for Pool<WEIGHT, STRICT, REVOCABLE>
 {
     fn shape() -> Shape {
-        Shape::counting().fifo().closes()
+        Shape::counting().fifo().budgeted().closes()
     }
 
     fn new() -> Self {
@@ -107,7 +107,7 @@ struct Counted<const STRICT: bool>(Semaphore);
 
 impl<const STRICT: bool> Subject for Counted<STRICT> {
     fn shape() -> Shape {
-        Shape::counting().fifo().closes()
+        Shape::counting().fifo().budgeted().closes()
     }
 
     fn new() -> Self {

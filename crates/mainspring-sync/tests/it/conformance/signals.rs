@@ -19,7 +19,7 @@ pub(super) struct Oldest(Notify);
 
 impl Subject for Oldest {
     fn shape() -> Shape {
-        Shape::remembering().fifo().releases_all()
+        Shape::remembering().fifo().budgeted().releases_all()
     }
 
     fn new() -> Self {
@@ -48,7 +48,7 @@ pub(super) struct Newest(Notify);
 
 impl Subject for Newest {
     fn shape() -> Shape {
-        Shape::remembering().releases_all()
+        Shape::remembering().budgeted().releases_all()
     }
 
     fn new() -> Self {

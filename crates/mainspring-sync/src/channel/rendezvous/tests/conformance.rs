@@ -18,7 +18,7 @@ struct Receivers {
 
 impl Subject for Receivers {
     fn shape() -> Shape {
-        Shape::counting()
+        Shape::counting().budgeted()
     }
 
     fn new() -> Self {
