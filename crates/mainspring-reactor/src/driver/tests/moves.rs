@@ -188,6 +188,40 @@ fn receive_that_goes_on_follows_its_reader_and_what_it_has_brought_is_read_anywh
     is_over(&workers, other);
 }
 
+/// Each ring receives in its own way: on and on, or once.
+// WITNESS: carrier.here, carrier.one
+#[test]
+fn stream_goes_between_a_ring_of_one_thread_and_one_of_many() {
+    let made = [owned as fn() -> _, shared].map(|make| workers::<1>(make).map(|[worker]| worker));
+    let [Some(a), Some(b)] = made else {
+        return;
+    };
+    let workers = [a, b];
+    let (mut stream, mut other) = stream(&workers[0]);
+    let (count, waker) = counted();
+    let mut begins = [0, 0];
+    for at in [0, 1, 1, 0, 0, 1] {
+        let mut future = read(stream, 8);
+        // Where it goes on and on, it is stopped first.
+        while workers[at].poll(&mut future, &waker).is_pending()
+            && workers[at].ring().in_flight() == 0
+        {
+            let before = woken(&count);
+            workers[1 - at].until_woken(&count, before + 1);
+        }
+        let before = woken(&count);
+        other.write_all(b"x").unwrap();
+        workers[at].until_woken(&count, before + 1);
+        stream = ready(workers[at].poll(&mut future, &waker)).0;
+        begins[at] += 1;
+    }
+    let [(owned, _), (shared, _)] = begun(&workers);
+    assert_eq!(shared, begins[1], "one for each");
+    assert_eq!(owned, 2, "one for each time that it comes");
+    drop(stream);
+    is_over(&workers, other);
+}
+
 /// What comes while the old ring is being asked to stop, is not lost.
 // WITNESS: carrier.one, read-half.order
 #[test]

@@ -237,18 +237,18 @@ impl Stream {
                     unit.spend();
                     return Poll::Ready(result);
                 }
-                look if !is_registered => {
+                Look::Wait(mut half) if is_registered => {
+                    self.call_after(&mut half);
+                    return self.pending_reader(half);
+                }
+                Look::Idle(half) if is_registered => half,
+                Look::Wait(half) | Look::Idle(half) => {
                     // CLAIM: [ring-stream.waiter] then a last look, or the operation.
-                    drop(look);
+                    drop(half);
                     self.shared.read.register(cx.waker());
                     is_registered = true;
                     continue;
                 }
-                Look::Wait(mut half) => {
-                    self.call_after(&mut half);
-                    return self.pending_reader(half);
-                }
-                Look::Idle(half) => half,
             };
             match ready!(self.poll_idle(idle, taker)) {
                 Ok(Some(output)) => {
