@@ -46,7 +46,7 @@ use crate::shutdown::ShutdownReport;
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::spawn::{Lane, Spawner};
-use mainspring_core::sync::Mutex;
+use mainspring_core::sync::{Mutex, thread_local};
 use mainspring_core::task::{JoinHandle, TaskInfo};
 use mainspring_core::time;
 use std::fmt;
@@ -280,7 +280,8 @@ impl fmt::Debug for Pool {
 
 /// A handle to a [`Pool`] that any thread may hold: it spawns and looks.
 ///
-/// It does not keep the pool running: what is spawned after the pool has ended is cancelled at once.
+/// It does not keep the pool running: what is spawned after the pool has ended is cancelled at
+/// once.
 #[derive(Clone)]
 pub struct PoolHandle {
     hub: Hub,
@@ -350,9 +351,9 @@ impl PoolHandle {
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if a driver is
-    /// not to be had; [`try_block_on`](Self::try_block_on) is the form that returns the error. What
-    /// `future` panics with is passed on.
+    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if a driver
+    /// is not to be had; [`try_block_on`](Self::try_block_on) is the form that returns the error.
+    /// What `future` panics with is passed on.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         match self.try_block_on(future) {

@@ -86,6 +86,7 @@ fn end_lane(pool: &Pool, lane: Lane) -> Vec<TaskInfo> {
     let now = time::now();
     let left = registry.tasks(lane).into_iter().filter_map(|task| {
         let info = task.info(now);
+        // CLAIM: [pool-end.home] it goes to its scheduler, and is not dropped here.
         task.abort();
         // One that has just ended by itself was not dropped.
         (info.state != TaskState::Complete).then_some(info)

@@ -63,10 +63,10 @@ use mainspring_core::sync::atomic::{
 };
 
 /// How many workers one word has bits for.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const GROUP: usize = 48;
 /// Three workers are two groups.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const GROUP: usize = 2;
 
 const SLEEPERS: u64 = (1 << GROUP) - 1;
@@ -138,6 +138,7 @@ impl Idle {
         let max = self.searchers_max(worker);
         let mut now = word.load(Relaxed);
         loop {
+            // CLAIM: [idle.half] asked of the value that the exchange replaces.
             if (now & SEARCHERS) / SEARCHER >= max {
                 return OnSearch::Enough;
             }
@@ -223,6 +224,7 @@ impl Idle {
         // ORDERING: [idle.dekker] SeqCst fence, the producer's half: the push, the fence, the
         // read. Pairs with the one in `fall_asleep`.
         fence(SeqCst);
+        // CLAIM: [idle.no-lost-work] the read that the argument speaks of.
         self.hint(near)
     }
 

@@ -24,10 +24,10 @@ use std::task::{Context, Poll};
 const BLOCK: u64 = 1024;
 
 /// How many shards there are at most.
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 const SHARDS_MAX: usize = 1 << 14;
 /// Numbers of tasks go on from one execution of a model to the next: another shard each time.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 const SHARDS_MAX: usize = 1;
 
 #[derive(Default)]

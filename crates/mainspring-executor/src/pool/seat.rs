@@ -21,6 +21,7 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::ptr;
+// DOOR: a counter of numbers, behind a thread that blocks.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};

@@ -87,6 +87,7 @@ impl Shared {
 
     /// Queues a shared task from outside.
     fn inject(&self, runnable: Runnable) {
+        // CLAIM: [pool.queued-once] moved into the queue; who pops it has it alone.
         self.injector.push(runnable);
         // CLAIM: [pool.noticed] after the push, behind a fence.
         self.unpark(self.idle.notify(0));

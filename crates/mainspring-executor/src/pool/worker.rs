@@ -250,6 +250,7 @@ impl Worker {
     /// Nothing is ready: falls asleep, unless something has come by then.
     pub(crate) fn doze(&mut self) -> Doze {
         let is_searching = std::mem::take(&mut self.is_searching);
+        // CLAIM: [pool-worker.sleeps-last] what follows looks, and runs nobody's code.
         let look = self.shared.idle.fall_asleep(self.index, is_searching);
         let is_needed = self.has_own_work()
             || self.drive.peek()

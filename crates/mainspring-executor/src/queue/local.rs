@@ -11,14 +11,14 @@
 //! - **deque.once** — what was pushed is taken once, by its owner or by one thief.
 //! - **deque.half** — a thief takes at most half of what it finds, one of which it returns.
 
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 mod crossbeam;
-#[cfg(not(all(mainspring_loom, feature = "loom")))]
+#[cfg(not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
 pub(crate) use self::crossbeam::{Local, Stealer};
 
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 mod stand_in;
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 pub(crate) use self::stand_in::{Local, Stealer};
 
 /// What came of an attempt to steal.

@@ -15,7 +15,7 @@
 //! | B038 abort from anywhere | `abort_from_anywhere_is_an_abort` |
 //! | B040 spawned during the end | `spawns_racing_the_end_are_run_or_refused` |
 //! | B041 an end that waits for a job | `end_does_not_wait_for_a_running_job` |
-//! | B043 wakers that keep their tasks | `tasks_that_own_their_wakers_leak_nothing`, with leaks on |
+//! | B043 wakers that keep their tasks | `tasks_that_own_their_wakers_leak_nothing` |
 //! | B044 kept in a thread-local | `pool_and_handles_in_thread_locals_end_with_their_thread` |
 //! | B046 a local task nobody is told of | `pool::lane::tests::loom` |
 //! | B047 wakers held elsewhere | `wakers_held_elsewhere_outlive_the_pool` |

@@ -3,8 +3,9 @@
 //! of several ways in the middle of it.
 //!
 //! What each thread does is drawn from a seed, which is printed when a storm fails: with
-//! `MAINSPRING_SEED=N cargo test -p mainspring-executor --test it storm` the same is drawn. In which
-//! order the threads come is the machine's to say. `MAINSPRING_STORM_S=600` goes on for so long.
+//! `MAINSPRING_SEED=N cargo test -p mainspring-executor --test it storm` the same is drawn. In
+//! which order the threads come is the machine's to say. `MAINSPRING_STORM_S=600` goes on for so
+//! long.
 
 use mainspring_core::poll;
 use mainspring_core::random::Random;
@@ -42,7 +43,8 @@ struct World {
     finished: AtomicUsize,
     panicked: AtomicUsize,
     dropped: AtomicUsize,
-    polls: AtomicUsize,
+    /// What a task has seen that must not be. (A panic of its own would be contained.)
+    faults: Mutex<Vec<&'static str>>,
 }
 
 impl World {
@@ -99,6 +101,10 @@ impl World {
         }
     }
 
+    fn fault(&self, what: &'static str) {
+        self.faults.lock().unwrap().push(what);
+    }
+
     fn abort(&self, random: &mut Random) {
         draw(&self.aborts, random)
             .iter()
@@ -136,8 +142,9 @@ impl Actor {
     fn check_home(&mut self) {
         if self.is_bound {
             let here = thread::current().id();
-            let home = *self.home.get_or_insert(here);
-            assert_eq!(home, here, "lane.home: reached from elsewhere");
+            if *self.home.get_or_insert(here) != here {
+                self.world.fault("lane.home: reached from elsewhere");
+            }
         }
     }
 
@@ -184,9 +191,9 @@ impl Future for Actor {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let was_polled = this.is_polled.swap(true, Relaxed);
-        assert!(!was_polled, "two threads poll one task");
-        this.world.polls.fetch_add(1, Relaxed);
+        if this.is_polled.swap(true, Relaxed) {
+            this.world.fault("two threads poll one task");
+        }
         this.check_home();
         while this.moves > 0 {
             this.moves -= 1;
@@ -279,7 +286,7 @@ fn round(random: &mut Random) {
         finished: AtomicUsize::new(0),
         panicked: AtomicUsize::new(0),
         dropped: AtomicUsize::new(0),
-        polls: AtomicUsize::new(0),
+        faults: Mutex::default(),
     });
     let stop = Arc::new(AtomicU32::new(0));
     let meddlers = [0, 1].map(|_| meddler(&world, random.fork(), &stop));
@@ -303,6 +310,8 @@ fn round(random: &mut Random) {
 }
 
 fn check(world: &World) {
+    let faults = world.faults.lock().unwrap();
+    assert!(faults.is_empty(), "{faults:?}");
     let spawned = world.spawned.load(Relaxed);
     assert_eq!(world.ended(), spawned, "a future was dropped twice");
     let handle = &world.pool;

@@ -7,10 +7,12 @@ use crate::pool::shared::{Shared, SharedRef, Tasks};
 use crate::pool::worker::Worker;
 use crate::queue::local::Local;
 use mainspring_core::driver::Driver;
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 use mainspring_core::driver::ThreadDriver;
 use mainspring_core::spawn;
 use mainspring_core::sync;
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
+use mainspring_core::task::Resident;
 use mainspring_core::task::{self, JoinHandle, Runnable, SchedulerRef};
 use std::future::Future;
 
@@ -51,7 +53,7 @@ pub(crate) fn rig(drivers: Vec<Box<dyn Driver>>) -> (Rig, Vec<Berth>) {
 }
 
 /// Workers that wait on their threads.
-#[cfg(all(mainspring_loom, feature = "loom"))]
+#[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
 pub(crate) fn parking(workers: usize) -> (Rig, Vec<Berth>) {
     rig((0..workers)
         .map(|_| Box::new(ThreadDriver::new()) as Box<dyn Driver>)
@@ -83,6 +85,12 @@ impl Rig {
         let (runnable, handle) = task::create(future, self.tasks.clone());
         drop(self.shared.launch(spawn::Lane::Tasks, runnable));
         handle
+    }
+
+    /// Makes this thread one of the pool's, as far as counting references goes.
+    #[cfg(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
+    pub(crate) fn enter(&self) -> Resident {
+        self.tasks.enter()
     }
 
     /// The same for tasks, which may outlive this.

@@ -6,6 +6,8 @@ mod loom;
 mod order;
 #[cfg(not(mainspring_loom))]
 mod script;
+#[cfg(mainspring_shuttle)]
+mod shuttle;
 #[cfg(not(mainspring_loom))]
 mod sim;
 #[cfg(not(mainspring_loom))]

@@ -44,6 +44,8 @@ pub(crate) struct Stealer<T>(Theirs<T>);
 impl<T> Stealer<T> {
     /// Steals up to half: one for the caller, the rest into its queue.
     pub(crate) fn steal_half(&self, into: &Local<T>) -> Stolen<T> {
+        // CLAIM: [deque.half] [deque.once] crossbeam's contract: half, at most 32, and by an
+        // exchange that one thief wins.
         match self.0.steal_batch_and_pop(&into.0) {
             Steal::Empty => Stolen::Nothing,
             Steal::Retry => Stolen::Retry,

@@ -133,7 +133,8 @@ fn ping_pong(spawn: Spawn<'_>, log: &Log) {
     spawn(Box::pin(async move { log.note(2) })).detach();
 }
 
-// B028. CORRECTION: 5
+// B028.
+// CORRECTION: 5
 #[test]
 fn pair_that_wakes_each_other_lets_a_third_task_run_after_three_polls() {
     let log = Log::default();
@@ -168,7 +169,8 @@ fn greedy_and_neighbour(spawn: Spawn<'_>, log: &Log) {
     spawn(Box::pin(async move { neighbour.note(2) })).detach();
 }
 
-// B034. CORRECTION: 7
+// B034.
+// CORRECTION: 7
 #[test]
 fn spent_budget_yields_to_the_neighbour_on_a_worker() {
     let log = Log::default();

@@ -38,7 +38,7 @@ fn waiters(spawn: impl Fn(u32, Completion<()>)) -> Vec<Completer<()>> {
     events.collect()
 }
 
-// WITNESS: desk.yield-last
+// WITNESS: desk.yield-last, counters.one-writer
 #[test]
 fn task_that_yields_goes_behind_all_others() {
     let (rig, mut workers) = workers(1);
