@@ -37,12 +37,13 @@ use std::time::Duration;
 ///
 /// # Whose a socket is
 ///
-/// A socket or a sleep belongs to the runtime that was running where it was made (a sleep, where it
-/// is first polled). While that runtime is not running, inside [`block_on`](Self::block_on),
-/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), nobody serves it, and a wait on it from
-/// elsewhere does not end. What is made where no runtime is running, on the thread that has built
-/// this one but is not in it, is served by a background thread instead: make it under
-/// [`enter`](Self::enter), or inside.
+/// A socket is served by the runtime inside which it is polled, if that has the same backend; else by
+/// the one that served it last, or inside which it was made. With readiness the first one in which it
+/// has to wait serves it for its whole life. A sleep belongs to the runtime in which it is first
+/// polled. While a runtime is not running, inside [`block_on`](Self::block_on),
+/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits
+/// on. What is made where no runtime is running, on the thread that has built this one but is not in
+/// it, is served by a background thread instead: make it under [`enter`](Self::enter), or inside.
 ///
 /// # Trade-offs
 ///
