@@ -208,10 +208,21 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (to, scheduler) = self.open(Lane::Tasks);
-        let (runnable, join) = task::create_with(future, scheduler, options);
-        to.launch(runnable);
-        join
+        match &self.shared.executor {
+            Executor::Ours(executor) => {
+                let scheduler = executor.scheduler(Lane::Tasks);
+                let (runnable, join) = task::create_with(future, scheduler, options);
+                executor.launch(runnable, Lane::Tasks);
+                join
+            }
+            Executor::Foreign(executor) => {
+                let bridge = Bridge::new();
+                let scheduler = Bridge::scheduler(&bridge);
+                let (runnable, join) = task::create_with(future, scheduler, options);
+                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
+                join
+            }
+        }
     }
 
     /// Spawns a cleanup: a future that the shutdown still waits for, until `limit`, counted from
@@ -247,21 +258,17 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (to, scheduler) = self.open(lane);
-        let (runnable, join) = task::create(future, scheduler);
-        to.launch(runnable);
-        join
-    }
-
-    /// Where a new task goes, and the scheduler that it is made with.
-    #[inline]
-    fn open(&self, lane: Lane) -> (Berth<'_>, SchedulerRef) {
         match &self.shared.executor {
-            Executor::Ours(executor) => (Berth::Ours(&**executor, lane), executor.scheduler(lane)),
+            Executor::Ours(executor) => {
+                let (runnable, join) = task::create(future, executor.scheduler(lane));
+                executor.launch(runnable, lane);
+                join
+            }
             Executor::Foreign(executor) => {
                 let bridge = Bridge::new();
-                let scheduler = Bridge::scheduler(&bridge);
-                (Berth::Foreign(&**executor, bridge), scheduler)
+                let (runnable, join) = task::create(future, Bridge::scheduler(&bridge));
+                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
+                join
             }
         }
     }
@@ -274,24 +281,6 @@ impl Spawner {
         match &self.shared.executor {
             Executor::Ours(executor) => executor.overran(overran),
             Executor::Foreign(_) => eprintln!("{overran}"),
-        }
-    }
-}
-
-/// Where one new task goes.
-enum Berth<'a> {
-    Ours(&'a (dyn Launch + Send + Sync), Lane),
-    Foreign(&'a dyn Spawn, Arc<Bridge>),
-}
-
-impl Berth<'_> {
-    #[inline]
-    fn launch(self, runnable: Runnable) {
-        match self {
-            Self::Ours(executor, lane) => executor.launch(runnable, lane),
-            Self::Foreign(executor, bridge) => {
-                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
-            }
         }
     }
 }

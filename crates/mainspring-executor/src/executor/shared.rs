@@ -12,7 +12,7 @@
 //!
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
-//! | `executor.dekker` | `Shared::notify` | `Shared::fall_asleep` | fences: the push, or the listing |
+//! | `executor.dekker` | `Shared::notify` | `Shared::fall_asleep` | fences: push, or listing |
 
 use crate::pool::{OnAdmit, Registry};
 use mainspring_core::driver::DriverHandle;
@@ -58,6 +58,7 @@ impl Shared {
 
     pub(super) fn push(&self, runnable: Runnable) {
         self.queue.push(runnable);
+        // CLAIM: [executor.noticed] after the push.
         self.notify();
     }
 
@@ -103,8 +104,9 @@ impl Shared {
         self.asleep.swap(sleepers.listed.len(), Relaxed);
     }
 
-    /// CLAIM: [executor.handed-on] by who takes no more.
+    /// By who takes no more than it has.
     pub(super) fn hand_on(&self) {
+        // CLAIM: [executor.handed-on]
         if !self.queue.is_empty() {
             self.notify();
         }

@@ -113,10 +113,10 @@ impl LocalRuntime {
     /// what is made before [`block_on`](Self::block_on): a listener, say, whose address has to be
     /// known first.
     ///
-    /// Without it such a socket is served by the background thread, for its whole life. It does not
-    /// run the runtime: nobody is served before `block_on`, and `spawn` and its like still want to
-    /// be called inside. A guard that is forgotten keeps the reactor current, and allocated, for
-    /// the rest of the thread's life.
+    /// Without it such a socket is served by readiness for its whole life, and in a runtime over a
+    /// ring by the background thread. It does not run the runtime: nobody is served before
+    /// `block_on`, and `spawn` and its like still want to be called inside. A guard that is
+    /// forgotten keeps the reactor current, and allocated, for the rest of the thread's life.
     ///
     /// ```
     /// use mainspring::LocalRuntime;
