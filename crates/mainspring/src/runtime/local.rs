@@ -37,13 +37,13 @@ use std::time::Duration;
 ///
 /// # Whose a socket is
 ///
-/// A socket is served by the runtime inside which it is polled, if that has the same backend; else by
-/// the one that served it last, or inside which it was made. With readiness the first one in which it
-/// has to wait serves it for its whole life. A sleep belongs to the runtime in which it is first
-/// polled. While a runtime is not running, inside [`block_on`](Self::block_on),
-/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits
-/// on. What is made where no runtime is running, on the thread that has built this one but is not in
-/// it, is served by a background thread instead: make it under [`enter`](Self::enter), or inside.
+/// What a socket waits for is served by the runtime that is running where it is polled, if that has
+/// the backend of the one where the socket was made; with readiness, by the one where it first had
+/// to wait. A sleep is served by the runtime where it was first polled. While this runtime is not
+/// running, inside [`block_on`](Self::block_on), [`tick`](Self::tick) or
+/// [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits until it does. What
+/// is made where no runtime is running, on the thread that has built this one but is not in it, is
+/// served by a background thread instead: make it under [`enter`](Self::enter), or inside.
 ///
 /// # Trade-offs
 ///

@@ -1,4 +1,4 @@
-use super::{fallback_threads, listen, never, pair, runtimes};
+use super::{backends, fallback_threads, listen, never, pair, runtimes};
 use mainspring::net::TcpStream;
 use mainspring::shutdown;
 use mainspring::time::{interval, sleep, timeout};
@@ -237,21 +237,27 @@ fn runtimes_of_one_thread_take_turns() {
 }
 
 #[test]
-fn socket_outlives_its_runtime_and_is_served_where_it_is_polled() {
+fn socket_outlives_its_runtime_and_says_so_where_its_backend_is_not() {
+    let over = |backend| LocalRuntime::builder().backend(backend).build();
     for runtime in runtimes() {
+        let backend = runtime.backend();
         let (mut client, mut server) = runtime.block_on(pair());
         drop(runtime);
-        // Where nobody could tell when it is ready, it says so.
-        let read = mainspring_executor::block_on(client.read(&mut [0]));
-        let error = read.expect_err("nobody tells when it is ready");
-        assert!(error.to_string().contains("MS0005"), "{error}");
-        // Where somebody can, it goes on.
-        let mut byte = [0];
-        let read = mainspring::block_on(async {
-            server.write_all(b"x").await?;
-            client.read(&mut byte).await
+        let same = over(backend).expect("a runtime");
+        let mut buf = [0; 2];
+        let heard = same.block_on(async {
+            server.write_all(b"on").await?;
+            client.read_exact(&mut buf).await
         });
-        assert_eq!((read.expect("it is served"), byte), (1, *b"x"));
+        heard.expect("an open connection");
+        assert_eq!(&buf, b"on");
+        drop(same);
+        for other in backends().into_iter().filter(|other| *other != backend) {
+            let other = over(other).expect("a runtime");
+            let read = other.block_on(client.read(&mut buf));
+            let error = read.expect_err("nobody tells when it is ready");
+            assert!(error.to_string().contains("MS0005"), "{error}");
+        }
     }
 }
 

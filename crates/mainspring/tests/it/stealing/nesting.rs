@@ -1,7 +1,8 @@
 use super::{Counts, never, on, stealing};
 use crate::{fallback_threads, pair, runtimes};
+use mainspring::net::TcpStream;
 use mainspring::time::sleep;
-use mainspring::{Handle, LocalRuntime, Runtime, spawn, yield_now};
+use mainspring::{Backend, Handle, LocalRuntime, Runtime, spawn, yield_now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
@@ -121,21 +122,48 @@ fn one_thread_inside_a_worker_and_workers_inside_one_thread() {
     }
 }
 
+/// Both ends of a connection whose runtime, over `backend`, is gone.
+async fn orphans(backend: Backend) -> (TcpStream, TcpStream) {
+    let builder = Runtime::builder().workers(1).backend(backend);
+    let gone = builder.build().expect("an inner runtime");
+    gone.spawn(pair()).await.expect("no panic")
+}
+
 #[test]
-fn socket_of_a_runtime_that_is_gone_is_served_by_another() {
+fn socket_of_a_runtime_that_is_gone_goes_on_in_another() {
     for outer in stealing() {
-        let read = outer.block_on(async {
-            let gone = inner(1, "gone");
-            let (mut client, mut server) = gone.spawn(pair()).await.expect("no panic");
-            drop(gone);
+        outer.block_on(async {
+            let (mut client, mut server) = orphans(outer.backend()).await;
+            assert_eq!(client.backend(), outer.backend());
             let reading = spawn(async move {
-                let mut byte = [0];
-                client.read(&mut byte).await.map(|count| (count, byte))
+                let mut buf = [0; 2];
+                client.read_exact(&mut buf).await.map(|()| buf)
             });
-            server.write_all(b"x").await.expect("it is served");
-            reading.await.expect("no panic").expect("it is served")
+            server.write_all(b"on").await.expect("an open connection");
+            let heard = reading.await.expect("no panic");
+            assert_eq!(&heard.expect("two bytes"), b"on");
         });
-        assert_eq!(read, (1, *b"x"));
+        assert_eq!(fallback_threads(), [""; 0]);
+    }
+}
+
+#[test]
+fn socket_whose_backend_is_gone_says_so() {
+    for outer in stealing() {
+        for backend in crate::backends() {
+            if backend == outer.backend() {
+                continue;
+            }
+            let error = outer.block_on(async {
+                let (mut client, _server) = orphans(backend).await;
+                let reading = spawn(async move { client.read(&mut [0]).await });
+                reading
+                    .await
+                    .expect("no panic")
+                    .expect_err("nobody serves it")
+            });
+            assert!(error.to_string().contains("MS0005"), "{error}");
+        }
     }
 }
 
