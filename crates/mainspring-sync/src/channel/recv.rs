@@ -8,6 +8,7 @@
 
 use super::Closed;
 use super::ask::look_again;
+use super::place::Leave;
 use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
 use super::shared::Shared;
@@ -81,16 +82,15 @@ impl<R: Reach + Copied> Pull<R> {
     }
 
     #[inline(never)]
-    fn leave(&mut self) {
+    fn give_up(&mut self) {
+        self.waits = false;
         if let Some(waiter) = &mut self.waiter {
             // SAFETY: [pull.pinned] part of `self`, which is pinned if this waiter ever was.
             let waiter = unsafe { Pin::new_unchecked(waiter) };
             // CLAIM: [pull.owes] told to look, and never did.
             self.owes |= waiter.withdraw();
         }
-        // Assigning drops the waiter in place.
-        self.waiter = None;
-        if self.owes {
+        if std::mem::take(&mut self.owes) {
             self.reach.shared().wake_receiver();
         }
     }
@@ -138,12 +138,19 @@ impl<R: Reach + Copied> Pull<R> {
     }
 }
 
+impl<R: Reach + Copied> Leave for Pull<R> {
+    fn leave(self: Pin<&mut Self>) {
+        // SAFETY: [pull.pinned] the waiter leaves its list and stays where it is.
+        unsafe { self.get_unchecked_mut() }.give_up();
+    }
+}
+
 impl<R: Reach + Copied> Drop for Pull<R> {
     #[inline]
     fn drop(&mut self) {
         // One that never waited is the common case.
         if self.waiter.is_some() {
-            self.leave();
+            self.give_up();
         }
     }
 }

@@ -1,0 +1,103 @@
+//! The place in a queue that an end of a channel keeps for its stream, or its sink.
+//!
+//! The place of a future goes with the future. That of a stream belongs to the end, so that the end
+//! can be moved, and outlives a `next` that is dropped: what comes meanwhile would be announced to
+//! a place at which nobody looks. Nobody can see the drop, but whoever uses the end in another way
+//! is not waiting as a stream, and leaves the place first.
+//!
+//! # Invariants
+//!
+//! - **place.left** — every other way to receive, or to send, with the same end leaves the place
+//!   before it looks; what the place had been given or told passes on.
+//! - **place.alone** — the node is touched by who has the end for itself, or by who took the mark
+//!   that it may be in a queue; the mark is set by the former only.
+
+use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use mainspring_core::sync::cell::UnsafeCell;
+use std::pin::Pin;
+
+/// What waits in a queue and can leave it, to wait again later.
+pub(crate) trait Leave {
+    /// Leaves the queue, and passes on what it was given or told.
+    fn leave(self: Pin<&mut Self>);
+}
+
+/// A node on the heap, made when it is first needed and then kept.
+pub(crate) struct Place<N> {
+    node: UnsafeCell<Option<Pin<Box<N>>>>,
+    /// The mark: there may be something to leave.
+    may_wait: AtomicBool,
+}
+
+// SAFETY: [place.alone] a shared place lends its node to one thread at a time, which has to be
+// allowed to have it.
+unsafe impl<N: Send> Sync for Place<N> {}
+
+impl<N> Place<N> {
+    pub(crate) fn new() -> Self {
+        Self {
+            node: UnsafeCell::new(None),
+            may_wait: AtomicBool::new(false),
+        }
+    }
+
+    /// Calls `f` with the node, which may wait afterwards.
+    #[inline]
+    pub(crate) fn wait<R>(
+        &mut self,
+        make: impl FnOnce() -> N,
+        f: impl FnOnce(Pin<&mut N>) -> R,
+    ) -> R {
+        // Relaxed, here and in `leave`: the end itself goes from one thread to another between the
+        // two, and whatever brings it there orders them. Before `f`, which may unwind.
+        if !self.may_wait.load(Relaxed) {
+            self.may_wait.swap(true, Relaxed);
+        }
+        self.node.with_mut(|node| {
+            // SAFETY: [place.alone] we are borrowed exclusively.
+            let node = unsafe { &mut *node };
+            f(node.get_or_insert_with(|| Box::pin(make())).as_mut())
+        })
+    }
+
+    /// Drops the node.
+    pub(crate) fn clear(&mut self) {
+        let node = self.node.with_mut(|node| {
+            // SAFETY: [place.alone] we are borrowed exclusively.
+            let node = unsafe { &mut *node };
+            node.take()
+        });
+        drop(node);
+    }
+}
+
+impl<N: Leave> Place<N> {
+    /// Leaves the queue, if the node may be in it.
+    ///
+    /// One of several threads that come here does it, and the others do not wait for that: what it
+    /// passes on reaches them in the queue.
+    #[inline(always)]
+    pub(crate) fn leave(&self) {
+        if self.may_wait.load(Relaxed) {
+            self.leave_now();
+        }
+    }
+
+    #[cold]
+    fn leave_now(&self) {
+        if !self.may_wait.swap(false, Relaxed) {
+            return;
+        }
+        self.node.with_mut(|node| {
+            // SAFETY: [place.alone] the mark was there, and we took it. A waker that comes back
+            // here finds none.
+            if let Some(node) = unsafe { &mut *node } {
+                // CLAIM: [place.left]
+                node.as_mut().leave();
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
