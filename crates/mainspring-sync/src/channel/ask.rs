@@ -6,7 +6,7 @@
 //! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
 
 use super::Closed;
-use super::place::Leave;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToSenders};
 use super::shared::Grant;
 use super::words::Reserve;
@@ -135,9 +135,9 @@ impl<R: Reach + Copied> Ask<R> {
     }
 }
 
-impl<R: Reach + Copied> Leave for Ask<R> {
-    fn leave(self: Pin<&mut Self>) {
-        Ask::leave(self);
+impl<R: Reach + Copied> Waits for Ask<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.holds
     }
 }
 

@@ -8,7 +8,7 @@
 //! # Invariants
 //!
 //! - **place.left** — every other way to receive, or to send, with the same end leaves the place
-//!   before it looks; what the place had been given or told passes on.
+//!   before it looks; what the place had been given or told passes on, as by any future's drop.
 //! - **place.alone** — the node is touched by who has the end for itself, or by who took the mark
 //!   that it may be in a queue; the mark is set by the former only.
 
@@ -16,13 +16,13 @@ use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mainspring_core::sync::cell::UnsafeCell;
 use std::pin::Pin;
 
-/// What waits in a queue and can leave it, to wait again later.
-pub(crate) trait Leave {
-    /// Leaves the queue, and passes on what it was given or told.
-    fn leave(self: Pin<&mut Self>);
+/// A node, whose drop leaves the queue and passes on what it was given or told.
+pub(crate) trait Waits {
+    /// Whether it may be in the queue, or have something to pass on.
+    fn waits(&self) -> bool;
 }
 
-/// A node on the heap, made when it is first needed and then kept.
+/// A node on the heap, made when it is needed and kept until it is left while it waits.
 pub(crate) struct Place<N> {
     node: UnsafeCell<Option<Pin<Box<N>>>>,
     /// The mark: there may be something to leave.
@@ -71,8 +71,8 @@ impl<N> Place<N> {
     }
 }
 
-impl<N: Leave> Place<N> {
-    /// Leaves the queue, if the node may be in it.
+impl<N: Waits> Place<N> {
+    /// Leaves the queue, if the node is in it.
     ///
     /// One of several threads that come here does it, and the others do not wait for that: what it
     /// passes on reaches them in the queue.
@@ -88,14 +88,13 @@ impl<N: Leave> Place<N> {
         if !self.may_wait.swap(false, Relaxed) {
             return;
         }
-        self.node.with_mut(|node| {
-            // SAFETY: [place.alone] the mark was there, and we took it. A waker that comes back
-            // here finds none.
-            if let Some(node) = unsafe { &mut *node } {
-                // CLAIM: [place.left]
-                node.as_mut().leave();
-            }
+        let left = self.node.with_mut(|node| {
+            // SAFETY: [place.alone] the mark was there, and we took it.
+            let node = unsafe { &mut *node };
+            node.take_if(|node| node.waits())
         });
+        // CLAIM: [place.left] a waker that comes back here finds neither mark nor node.
+        drop(left);
     }
 }
 

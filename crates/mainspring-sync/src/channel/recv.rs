@@ -8,7 +8,7 @@
 
 use super::Closed;
 use super::ask::look_again;
-use super::place::Leave;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
 use super::shared::Shared;
@@ -82,15 +82,16 @@ impl<R: Reach + Copied> Pull<R> {
     }
 
     #[inline(never)]
-    fn give_up(&mut self) {
-        self.waits = false;
+    fn leave(&mut self) {
         if let Some(waiter) = &mut self.waiter {
             // SAFETY: [pull.pinned] part of `self`, which is pinned if this waiter ever was.
             let waiter = unsafe { Pin::new_unchecked(waiter) };
             // CLAIM: [pull.owes] told to look, and never did.
             self.owes |= waiter.withdraw();
         }
-        if std::mem::take(&mut self.owes) {
+        // Assigning drops the waiter in place.
+        self.waiter = None;
+        if self.owes {
             self.reach.shared().wake_receiver();
         }
     }
@@ -138,10 +139,9 @@ impl<R: Reach + Copied> Pull<R> {
     }
 }
 
-impl<R: Reach + Copied> Leave for Pull<R> {
-    fn leave(self: Pin<&mut Self>) {
-        // SAFETY: [pull.pinned] the waiter leaves its list and stays where it is.
-        unsafe { self.get_unchecked_mut() }.give_up();
+impl<R: Reach + Copied> Waits for Pull<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.owes
     }
 }
 
@@ -150,7 +150,7 @@ impl<R: Reach + Copied> Drop for Pull<R> {
     fn drop(&mut self) {
         // One that never waited is the common case.
         if self.waiter.is_some() {
-            self.give_up();
+            self.leave();
         }
     }
 }

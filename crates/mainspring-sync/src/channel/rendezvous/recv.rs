@@ -6,7 +6,7 @@
 
 use super::meeting::{self, Counted, Meeting, Seat, Table, Taken};
 use crate::channel::Closed;
-use crate::channel::place::Leave;
+use crate::channel::place::Waits;
 use mainspring_core::payload::absorb;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Holds, Queue, Waiter};
@@ -48,15 +48,9 @@ impl<T, L: Holds<Kind = Meeting<T>>> Encounter<T, L> {
     }
 }
 
-impl<T, L: Holds<Kind = Meeting<T>>> Leave for Encounter<T, L> {
-    fn leave(self: Pin<&mut Self>) {
-        // SAFETY: [encounter.pinned] nothing is moved out; the waiter is only reached pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        this.waits = false;
-        // SAFETY: [encounter.pinned] part of what is pinned; dropped in place.
-        let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };
-        // An offer goes to the next receiver, if a sender waits.
-        let _ = waiter.withdraw();
+impl<T, L: Holds<Kind = Meeting<T>>> Waits for Encounter<T, L> {
+    fn waits(&self) -> bool {
+        self.waits
     }
 }
 

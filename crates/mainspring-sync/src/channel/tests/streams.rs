@@ -146,3 +146,17 @@ fn stream_has_ended_when_it_said_so() {
         assert_eq!(next(&mut clone), Poll::Ready(None));
     }
 }
+
+/// The waiter is whole again after it was left while another one was polled.
+#[test]
+fn stream_waits_again_after_its_place_was_left() {
+    let (tx, mut rx) = unbounded();
+    for number in 0..3 {
+        assert!(next(&mut rx).is_pending());
+        assert!(rx.try_recv().is_err());
+        tx.try_send(number).unwrap();
+        assert_eq!(next(&mut rx), Poll::Ready(Some(number)));
+        tx.try_send(number).unwrap();
+        assert_eq!(rx.try_recv(), Ok(number));
+    }
+}

@@ -1,21 +1,20 @@
 //! Models of a place that several threads leave at once.
 
 use crate::channel::bounded;
-use crate::channel::place::{Leave, Place};
+use crate::channel::place::{Place, Waits};
 use futures_core::Stream;
-use loom::cell::Cell;
 use loom::future::block_on;
 use loom::thread;
 use mainspring_core::sync::Arc;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Counts how often it left. Loom watches the cell: two at once are a failure.
-struct Counts(Cell<u32>);
+/// Is dropped when it is left. Loom watches the place's cell: two at once are a failure.
+struct Counts(Arc<()>);
 
-impl Leave for Counts {
-    fn leave(self: Pin<&mut Self>) {
-        self.0.set(self.0.get() + 1);
+impl Waits for Counts {
+    fn waits(&self) -> bool {
+        true
     }
 }
 
@@ -23,8 +22,9 @@ impl Leave for Counts {
 #[test]
 fn threads_that_leave_at_once_leave_one_after_the_other_and_once() {
     loom::model(|| {
+        let alive = Arc::new(());
         let mut place = Place::new();
-        place.wait(|| Counts(Cell::new(0)), |_| ());
+        place.wait(|| Counts(Arc::clone(&alive)), |_| ());
         let place = Arc::new(place);
         let others = [(); 2].map(|()| {
             let place = Arc::clone(&place);
@@ -36,12 +36,12 @@ fn threads_that_leave_at_once_leave_one_after_the_other_and_once() {
         let Some(mut place) = Arc::into_inner(place) else {
             panic!("somebody has it");
         };
-        let times = place.wait(|| unreachable!("it is kept"), |counts| counts.0.get());
-        assert_eq!(times, 1);
+        assert_eq!(Arc::strong_count(&alive), 1, "it was left");
+        // It waits again, and is left once more.
+        place.wait(|| Counts(Arc::clone(&alive)), |_| ());
+        assert_eq!(Arc::strong_count(&alive), 2);
         place.leave();
-        place.leave();
-        let times = place.wait(|| unreachable!("it is kept"), |counts| counts.0.get());
-        assert_eq!(times, 2, "it waited again, and left once more");
+        assert_eq!(Arc::strong_count(&alive), 1);
     });
 }
 
