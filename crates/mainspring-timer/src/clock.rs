@@ -72,10 +72,6 @@ impl Thread {
         drivers: Vec::new(),
         clock: None,
     };
-
-    fn is_undriven(this: &RefCell<Self>) -> bool {
-        this.borrow().drivers.is_empty()
-    }
 }
 
 struct Virtual {
@@ -328,7 +324,11 @@ impl Drop for Driven {
         // Outside the borrow: leaving drops the clock.
         drop(left);
         debug_assert!(
-            !is_paused() || !matches!(THREAD.try_with(Thread::is_undriven), Ok(true)),
+            !is_paused()
+                || !matches!(
+                    THREAD.try_with(|it| it.borrow().drivers.is_empty()),
+                    Ok(true)
+                ),
             "clock.scoped: paused without a driver"
         );
     }

@@ -64,6 +64,11 @@ impl<K: Kind> Inner<K> {
         nodes.map(|node| unsafe { Held::new(node) })
     }
 
+    /// The node whose offer was made last.
+    pub(super) fn last_offer(&self) -> Option<Held<K>> {
+        self.held(self.fresh.back().or_else(|| self.offered.back()))
+    }
+
     pub(super) fn held(&self, node: Option<NonNull<Node<Entry<K>>>>) -> Option<Held<K>> {
         // SAFETY: [wait-list.node] the callers take it from a list of this queue; `Inner` is only
         // reached through the lock.

@@ -112,6 +112,26 @@ impl<'q, K: Kind> Queue<'q, K> {
         true
     }
 
+    /// Takes back the offer that was made last and was not taken up: what it carried is the
+    /// caller's. Its waiter keeps its place, and is asked again when it is polled. `false` if no
+    /// offer is out.
+    ///
+    /// For a caller that goes before all who wait. It serves nobody else: the kind's
+    /// [`returned`](Kind::returned) is not asked.
+    pub fn take_back(&mut self) -> bool {
+        let Some(node) = self.inner.last_offer() else {
+            return false;
+        };
+        // CLAIM: [wait-list.hand-on] here it comes back, to the caller.
+        let left = self.inner.unlink(node);
+        debug_assert!(
+            matches!(left, Left::Offered(_)),
+            "wait-list.hand-on: taken back from one that had none"
+        );
+        self.inner.lapse(node);
+        true
+    }
+
     /// Goes through the waiters from the oldest and makes offers to those that `fits` picks.
     /// Returns how many. O(n) in the waiters gone through.
     pub fn wake_where(&mut self, mut fits: impl FnMut(&mut K::Key) -> Scan) -> usize {

@@ -6,6 +6,7 @@
 //! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
 
 use super::Closed;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToSenders};
 use super::shared::Grant;
 use super::words::Reserve;
@@ -131,6 +132,12 @@ impl<R: Reach + Copied> Ask<R> {
             shared.release();
         }
         shared.settle_spare();
+    }
+}
+
+impl<R: Reach + Copied> Waits for Ask<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.holds
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::Closed;
 use super::ask::look_again;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
 use super::shared::Shared;
@@ -135,6 +136,12 @@ impl<R: Reach + Copied> Pull<R> {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl<R: Reach + Copied> Waits for Pull<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.owes
     }
 }
 

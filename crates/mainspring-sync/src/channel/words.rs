@@ -378,11 +378,6 @@ impl<W: Widths> Words<W> {
         messages.max(0) as u64 + tail.held() > self.capacity
     }
 
-    /// Whether a receiver would be told Closed.
-    pub(crate) fn is_ended(&self) -> bool {
-        matches!(self.vacancy(self.head()), Vacancy::Closed)
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
         // ORDERING: [words.ended] Acquire, pairs with `close`: who finds the channel closed sees
         // what came before that. Relaxed would show an end without a past.

@@ -1,5 +1,7 @@
 //! The runtime of one thread.
 
+use super::Handle;
+use crate::Metrics;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::context::Entered;
 use mainspring_core::spawn::Spawner;
@@ -35,12 +37,13 @@ use std::time::Duration;
 ///
 /// # Whose a socket is
 ///
-/// A socket or a sleep belongs to the runtime that was running where it was made (a sleep, where it
-/// is first polled). While that runtime is not running, inside [`block_on`](Self::block_on),
-/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), nobody serves it, and a wait on it from
-/// elsewhere does not end. What is made where no runtime is running, on the thread that has built
-/// this one but is not in it, is served by a background thread instead: make it under
-/// [`enter`](Self::enter), or inside.
+/// What a socket waits for is served by the runtime that is running where it is polled, if that has
+/// the backend of the one where the socket was made; with readiness, by the one where it first had
+/// to wait. A sleep is served by the runtime where it was first polled. While this runtime is not
+/// running, inside [`block_on`](Self::block_on), [`tick`](Self::tick) or
+/// [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits until it does. What
+/// is made where no runtime is running, on the thread that has built this one but is not in it, is
+/// served by a background thread instead: make it under [`enter`](Self::enter), or inside.
 ///
 /// # Trade-offs
 ///
@@ -111,10 +114,10 @@ impl LocalRuntime {
     /// what is made before [`block_on`](Self::block_on): a listener, say, whose address has to be
     /// known first.
     ///
-    /// Without it such a socket is served by the background thread, for its whole life. It does not
-    /// run the runtime: nobody is served before `block_on`, and `spawn` and its like still want to
-    /// be called inside. A guard that is forgotten keeps the reactor current, and allocated, for
-    /// the rest of the thread's life.
+    /// Without it such a socket is served by readiness for its whole life, and in a runtime over a
+    /// ring by the background thread. It does not run the runtime: nobody is served before
+    /// `block_on`, and `spawn` and its like still want to be called inside. A guard that is
+    /// forgotten keeps the reactor current, and allocated, for the rest of the thread's life.
     ///
     /// ```
     /// use mainspring::LocalRuntime;
@@ -161,6 +164,12 @@ impl LocalRuntime {
         self.executor.spawn_local(future)
     }
 
+    /// A handle that spawns here from any thread, and hides which kind of runtime it is.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of_home(self.home())
+    }
+
     /// A handle through which other threads spawn closures that make futures here, `Send` or not.
     #[must_use]
     pub fn home(&self) -> Home {
@@ -204,6 +213,14 @@ impl LocalRuntime {
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskInfo> {
         self.executor.tasks()
+    }
+
+    /// What it has done, as that of one worker: polls and parks are counted, and tasks that are
+    /// there and that are ready. What would cost it a look at the clock, how long it was busy above
+    /// all, is not measured and reads zero.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.executor.metrics()
     }
 
     /// How many tasks have not ended, cleanups not counted.

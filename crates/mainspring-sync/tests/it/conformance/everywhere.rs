@@ -2,12 +2,15 @@
 //! and after what it waits for is done.
 
 use super::now;
+use futures_core::Stream;
 use mainspring_sync::{
     Condvar, Mutex, Notify, RwLock, RwLockUpgradableGuard, Semaphore, SetOnce, WaitGroup,
     broadcast, channel, oneshot, watch,
 };
 use mainspring_testkit::{Points, Turn, block_on, drop_everywhere};
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 
 /// Whether what an operation waits for is done now: while it waits; and where it is dropped,
 /// before that, so that it goes with the answer in its hands, or after.
@@ -119,12 +122,12 @@ fn messages_and_notifications_stay() {
             broadcasts(points, early).await;
             signals(points, early).await;
         }));
-        assert_eq!(dropped.points(), 11, "{dropped}");
+        assert_eq!(dropped.points(), 12, "{dropped}");
     }
 }
 
 async fn messages(points: &mut Points, early: bool) {
-    let (tx, rx) = channel::bounded(1);
+    let (tx, mut rx) = channel::bounded(1);
     tx.try_send(0).unwrap();
     // What the other end receives, in order.
     let mut received = Vec::new();
@@ -171,6 +174,17 @@ async fn messages(points: &mut Points, early: bool) {
     });
     let send = |turn| {
         if is_due(turn, early) {
+            tx.try_send(6).expect("there is room");
+        }
+    };
+    // What is dropped here leaves its place in the receiver.
+    let next = poll_fn(|cx| Pin::new(&mut rx).poll_next(cx));
+    received.push(match points.run_with("next", next, send).await {
+        Some(message) => message.unwrap(),
+        None => rx.try_recv().expect("a dropped next has the message"),
+    });
+    let send = |turn| {
+        if is_due(turn, early) {
             tx.try_send(5).expect("there is room");
         }
     };
@@ -181,7 +195,7 @@ async fn messages(points: &mut Points, early: bool) {
         buffer.push(rx.try_recv().expect("a dropped receive has the message"));
     }
     received.append(&mut buffer);
-    assert_eq!(received, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(received, [0, 1, 2, 3, 4, 6, 5]);
     assert!(rx.is_empty());
 }
 
