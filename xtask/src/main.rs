@@ -39,7 +39,7 @@ cargo xtask weaken           every ordering one step weaker: a model has to turn
     [--file PART] [--sample] [--seed N]
 cargo xtask mutants [ID...]  every patch of xtask/mutants: a witness has to turn red
 cargo xtask shuttle          compositions under random and PCT schedules, more than in ci
-    [--iterations N] [--seed S] [NAME]
+    [--iterations N] [--seed S] [-p PACKAGE] [NAME]
 cargo xtask deny-uring PROGRAM [ARGS]   run it where a filter forbids io_uring, as in a container
 cargo xtask faults           every system call fails, each time it is made (needs strace)
 cargo xtask bench [ROWS]     the side-by-side benchmarks; `cargo xtask bench --help`

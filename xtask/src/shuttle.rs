@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Executions of each test under each scheduler, in ci.
-const ITERATIONS: u64 = 200;
+const ITERATIONS: u64 = 400;
 
 /// By command.
 const ITERATIONS_BY_COMMAND: u64 = 5_000;
@@ -36,6 +36,8 @@ struct Asked {
     seed: u64,
     /// Only tests whose name contains this.
     name: Option<String>,
+    /// Only these packages; empty means all.
+    packages: Vec<String>,
 }
 
 /// The stage.
@@ -46,13 +48,19 @@ pub(crate) fn run(ctx: &Context) -> Outcome {
             iterations: ITERATIONS,
             seed: today(),
             name: None,
+            packages: ctx.packages.clone(),
         },
     )
 }
 
-/// The command: `shuttle [--iterations N] [--seed S] [NAME]`.
+/// The command: `shuttle [--iterations N] [--seed S] [-p PACKAGE] [NAME]`.
 pub(crate) fn main(ctx: &Context, args: &[&str]) -> Result<Outcome, String> {
-    parse(args).map(|asked| explore(ctx, &asked))
+    let asked = parse(args)?;
+    let ctx = Context {
+        packages: asked.packages.clone(),
+        ..ctx.clone()
+    };
+    Ok(explore(&ctx, &asked))
 }
 
 fn parse(args: &[&str]) -> Result<Asked, String> {
@@ -60,16 +68,16 @@ fn parse(args: &[&str]) -> Result<Asked, String> {
         iterations: ITERATIONS_BY_COMMAND,
         seed: today(),
         name: None,
+        packages: Vec::new(),
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        let mut number = || {
-            let text = args.next().ok_or_else(|| format!("{arg} needs a value"))?;
-            text.parse().map_err(|_| format!("{text} is no number"))
-        };
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        let number = |text: &str| text.parse().map_err(|_| format!("{text} is no number"));
         match *arg {
-            "--iterations" => asked.iterations = number()?,
-            "--seed" => asked.seed = number()?,
+            "--iterations" => asked.iterations = number(value()?)?,
+            "--seed" => asked.seed = number(value()?)?,
+            "-p" | "--package" => asked.packages.push((*value()?).to_owned()),
             name if !name.starts_with('-') && asked.name.is_none() => {
                 asked.name = Some(name.to_owned());
             }
@@ -98,7 +106,7 @@ fn explore(ctx: &Context, asked: &Asked) -> Outcome {
     println!("{count} tests, {iterations} executions under each scheduler, seed {seed}");
     let is_empty = count == 0 && outcome.failed() == 0;
     if is_empty && (ctx.packages.is_empty() || asked.name.is_some()) {
-        outcome.fail("finding the tests", "not one of that name");
+        outcome.fail("finding the tests", "there is not one");
     }
     model::each(
         ctx.jobs,
@@ -218,8 +226,9 @@ mod tests {
             iterations,
             seed,
             name: Some(name.to_owned()),
+            packages: vec!["a".to_owned()],
         };
-        let words = ["--seed", "7", "pipeline", "--iterations", "50"];
+        let words = ["--seed", "7", "pipeline", "--iterations", "50", "-p", "a"];
         assert_eq!(parse(&words), Ok(asked(50, 7, "pipeline")));
         assert!(parse(&["--seed"]).is_err());
         assert!(parse(&["--seed", "x"]).is_err());

@@ -18,6 +18,7 @@ mod net;
 mod ours;
 mod outcome;
 mod peers;
+mod pool;
 mod rows;
 mod runtime;
 mod sync;
@@ -47,7 +48,11 @@ fn main() -> ExitCode {
 }
 
 fn list() -> ExitCode {
-    for (row, name) in rows::pairs().chain(sync::pairs()).chain(net::pairs()) {
+    for (row, name) in rows::pairs()
+        .chain(pool::pairs())
+        .chain(sync::pairs())
+        .chain(net::pairs())
+    {
         println!("{row} {name}");
     }
     ExitCode::SUCCESS
@@ -59,10 +64,12 @@ fn run(row: &str, name: &str, passes: u32) -> ExitCode {
     let outcome = match net::run(row, name) {
         Some(outcome) => Some(outcome),
         None => {
-            if !sync::needs_two_cores(row) {
+            if !sync::needs_two_cores(row) && !pool::has(row) {
                 sys::pin_process(1);
             }
-            rows::run(row, name, passes).or_else(|| sync::run(row, name, passes))
+            rows::run(row, name, passes)
+                .or_else(|| pool::run(row, name, passes))
+                .or_else(|| sync::run(row, name, passes))
         }
     };
     let Some(outcome) = outcome else {

@@ -77,6 +77,13 @@ const SERVERS: &[(&str, &[Kind], Server)] = &[
     ),
     ("ours-hyper", &[Kind::Hyper], servers::ours::hyper),
     ("ours-hyper-poll", &[Kind::Hyper], servers::ours::hyper_poll),
+    ("ours-two", &[Kind::Echo], servers::ours::two_workers),
+    (
+        "ours-two-poll",
+        &[Kind::Echo],
+        servers::ours::two_workers_poll,
+    ),
+    ("tokio-two", &[Kind::Echo], servers::tokio::serve_two),
     ("raw-ring", &[Kind::Echo, Kind::Http], raw_ring::serve),
     ("raw-epoll", &[Kind::Echo, Kind::Http], raw_epoll::serve),
     ("tokio", &[Kind::Echo, Kind::Http], servers::tokio::serve),
@@ -98,6 +105,9 @@ const ROWS: &[(&str, Kind, usize, usize)] = &[
     ("echo-16384-64", Kind::Echo, 16_384, 64),
     ("echo-16384-512", Kind::Echo, 16_384, 512),
     ("echo-16384-4096", Kind::Echo, 16_384, 4_096),
+    ("pool-echo-64-64", Kind::Echo, 64, 64),
+    ("pool-echo-64-512", Kind::Echo, 64, 512),
+    ("pool-echo-64-4096", Kind::Echo, 64, 4_096),
     ("http-64", Kind::Http, 0, 64),
     ("http-512", Kind::Http, 0, 512),
     ("http-4096", Kind::Http, 0, 4_096),
@@ -113,8 +123,17 @@ pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
         SERVERS
             .iter()
             .filter(takes_part)
-            .map(move |(name, ..)| (row, *name))
+            .map(|(name, ..)| *name)
+            .filter(move |name| {
+                row.starts_with("pool-") == name.contains("-two") || is_mark(row, name)
+            })
+            .map(move |name| (row, name))
     })
+}
+
+/// Whether it is the server of one thread that a row of two workers is measured by, too.
+fn is_mark(row: &str, name: &str) -> bool {
+    row.starts_with("pool-") && name == "ours"
 }
 
 /// The server's side: pins itself, binds, serves until it is killed.

@@ -68,6 +68,11 @@ pub fn raise_descriptor_limit() {
     }
 }
 
+/// The CPU time that this process has used so far.
+pub fn cpu_time() -> Duration {
+    cpu_time_of(std::process::id())
+}
+
 /// CPU time of a whole process, its ended threads included: what getrusage counts, in
 /// nanoseconds and from outside.
 pub fn cpu_time_of(process: u32) -> Duration {

@@ -86,7 +86,7 @@ mod serial;
 pub(crate) use self::serial::Serial;
 
 use self::foreign::Bridge;
-use crate::context::{Entered, Slot};
+use crate::context::{Entered, Look, Slot};
 use crate::sync::{Arc, thread_local};
 use crate::task::{self, JoinHandle, Options, Runnable, SchedulerRef};
 use crate::time::{Sleep, sleep};
@@ -208,10 +208,21 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (to, scheduler) = self.open(Lane::Tasks);
-        let (runnable, join) = task::create_with(future, scheduler, options);
-        to.launch(runnable);
-        join
+        match &self.shared.executor {
+            Executor::Ours(executor) => {
+                let scheduler = executor.scheduler(Lane::Tasks);
+                let (runnable, join) = task::create_with(future, scheduler, options);
+                executor.launch(runnable, Lane::Tasks);
+                join
+            }
+            Executor::Foreign(executor) => {
+                let bridge = Bridge::new();
+                let scheduler = Bridge::scheduler(&bridge);
+                let (runnable, join) = task::create_with(future, scheduler, options);
+                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
+                join
+            }
+        }
     }
 
     /// Spawns a cleanup: a future that the shutdown still waits for, until `limit`, counted from
@@ -247,21 +258,17 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (to, scheduler) = self.open(lane);
-        let (runnable, join) = task::create(future, scheduler);
-        to.launch(runnable);
-        join
-    }
-
-    /// Where a new task goes, and the scheduler that it is made with.
-    #[inline]
-    fn open(&self, lane: Lane) -> (Berth<'_>, SchedulerRef) {
         match &self.shared.executor {
-            Executor::Ours(executor) => (Berth::Ours(&**executor, lane), executor.scheduler(lane)),
+            Executor::Ours(executor) => {
+                let (runnable, join) = task::create(future, executor.scheduler(lane));
+                executor.launch(runnable, lane);
+                join
+            }
             Executor::Foreign(executor) => {
                 let bridge = Bridge::new();
-                let scheduler = Bridge::scheduler(&bridge);
-                (Berth::Foreign(&**executor, bridge), scheduler)
+                let (runnable, join) = task::create(future, Bridge::scheduler(&bridge));
+                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
+                join
             }
         }
     }
@@ -274,24 +281,6 @@ impl Spawner {
         match &self.shared.executor {
             Executor::Ours(executor) => executor.overran(overran),
             Executor::Foreign(_) => eprintln!("{overran}"),
-        }
-    }
-}
-
-/// Where one new task goes.
-enum Berth<'a> {
-    Ours(&'a (dyn Launch + Send + Sync), Lane),
-    Foreign(&'a dyn Spawn, Arc<Bridge>),
-}
-
-impl Berth<'_> {
-    #[inline]
-    fn launch(self, runnable: Runnable) {
-        match self {
-            Self::Ours(executor, lane) => executor.launch(runnable, lane),
-            Self::Foreign(executor, bridge) => {
-                executor.spawn(Box::pin(foreign::carry(bridge, runnable)));
-            }
         }
     }
 }
@@ -368,6 +357,41 @@ thread_local! {
 #[must_use]
 pub fn current() -> Option<Spawner> {
     SPAWNER.with(|slot| slot.with(|spawner| spawner.cloned()))
+}
+
+/// Spawns a task on the executor that runs this thread, if one does.
+///
+/// As [`current`] and [`Spawner::spawn`], without counting a reference to the spawner.
+///
+/// # Errors
+///
+/// The future, where no spawner was entered.
+///
+/// ```
+/// use mainspring_core::spawn;
+///
+/// let future = std::future::ready(7);
+/// assert!(spawn::try_spawn(future).is_err()); // nobody runs here
+/// ```
+#[inline]
+#[track_caller]
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match look() {
+        Some(spawner) => Ok(spawner.spawn(future)),
+        None => Err(future),
+    }
+}
+
+/// The spawner of the executor that runs this thread, for one call: no reference is counted, and it
+/// does not leave the thread.
+#[inline]
+#[must_use]
+pub fn look() -> Option<Look<Spawner>> {
+    Slot::look(&SPAWNER)
 }
 
 /// Makes `spawner` this thread's, for a worker's life.

@@ -6,10 +6,14 @@
 //!   be anything but `Send`, exists only at home.
 //! - **home.pinned** — the future inside a journey is pinned structurally: never moved once made.
 
+use crate::local::CURRENT;
 use crate::local::hub::Hub;
 use crate::local::shared::Admission;
+use crate::pool::Metrics;
+use mainspring_core::blocking::BlockingGroup;
+use mainspring_core::context::Slot;
 use mainspring_core::spawn::Lane;
-use mainspring_core::task::{self, JoinHandle};
+use mainspring_core::task::{self, JoinHandle, TaskInfo};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,6 +58,36 @@ impl Home {
         Self { hub }
     }
 
+    /// The executor that is running on this thread, if a one-thread executor of this crate is.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        Slot::look(&CURRENT).map(|hub| Self::new((*hub).clone()))
+    }
+
+    /// The executor's jobs on the blocking pool, for who submits some from another thread: its
+    /// shutdown waits for them.
+    #[must_use]
+    pub fn blocking(&self) -> BlockingGroup {
+        self.hub.blocking().clone()
+    }
+
+    /// Every task there that has not ended, as [`LocalExecutor::tasks`]; `None` on another thread
+    /// than that one, which alone knows: [`run`](Self::run) asks there.
+    ///
+    /// [`LocalExecutor::tasks`]: crate::LocalExecutor::tasks
+    #[must_use]
+    pub fn tasks(&self) -> Option<Vec<TaskInfo>> {
+        self.hub.infos(Lane::Tasks)
+    }
+
+    /// What the executor there has done, as [`LocalExecutor::metrics`]; `None` on another thread.
+    ///
+    /// [`LocalExecutor::metrics`]: crate::LocalExecutor::metrics
+    #[must_use]
+    pub fn metrics(&self) -> Option<Metrics> {
+        self.hub.metrics()
+    }
+
     /// Spawns a task there: `make` is called at home and its future polled and dropped there only.
     ///
     /// One allocation; one compare-exchange, and an unpark if the executor may be asleep.
@@ -64,7 +98,7 @@ impl Home {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
-        let journey = Journey::Packed(make);
+        let journey = Journey::packed(make);
         // SAFETY: [home.packed] what crosses threads is `make`, which is `Send`: until the first
         // poll, at home, there is nothing else in it. The output is `Send` and goes to the handle.
         let (runnable, handle) =
@@ -101,10 +135,16 @@ impl fmt::Debug for Home {
 }
 
 /// A future that is made where it is polled first.
-enum Journey<M, F> {
+pub(crate) enum Journey<M, F> {
     Packed(M),
     Unpacked(F),
     Lost,
+}
+
+impl<M, F> Journey<M, F> {
+    pub(crate) fn packed(make: M) -> Self {
+        Self::Packed(make)
+    }
 }
 
 impl<M: FnOnce() -> F, F: Future> Future for Journey<M, F> {

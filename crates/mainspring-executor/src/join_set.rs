@@ -7,6 +7,7 @@ use self::members::Members;
 use self::ready::Ready;
 use crate::task_builder::TaskBuilder;
 use futures_core::Stream;
+use mainspring_core::payload::absorb;
 use mainspring_core::spawn::Spawner;
 use mainspring_core::task::{AbortHandle, JoinError, JoinHandle};
 use mainspring_core::wait::{self, WaitKind};
@@ -233,6 +234,10 @@ impl<T> JoinSet<T> {
         if found.is_none() {
             self.ready.register(cx.waker());
             found = self.take_ready();
+            if found.is_some() {
+                // With a result in hand, a waker that panics when it is dropped must not lose it.
+                absorb(|| drop(self.ready.unregister()));
+            }
         }
         match found {
             Some(result) => {
@@ -382,8 +387,9 @@ impl<T> Future for JoinNext<'_, T> {
     type Output = Option<Result<T, JoinError>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.is_registered = true;
-        self.set.poll_join_next(cx)
+        let polled = self.set.poll_join_next(cx);
+        self.is_registered |= polled.is_pending();
+        polled
     }
 }
 

@@ -3,6 +3,8 @@
 //! | type | for |
 //! |---|---|
 //! | [`block_on()`] | one future on the current thread |
+//! | [`Pool`] | tasks on several threads that take work from each other, over a driver each |
+//! | [`Executor`] | tasks that borrow, on threads that you bring |
 //! | [`LocalExecutor`] | tasks of one thread, `Send` or not, over any driver |
 //! | [`Home`] | spawning on a [`LocalExecutor`] from other threads |
 //! | [`JoinSet`] | tasks whose results are taken as they end, under any executor |
@@ -37,10 +39,14 @@
 
 mod block_on;
 mod bound;
+mod drive;
+mod executor;
 mod home;
 pub mod join_set;
 mod local;
 mod pace;
+mod pool;
+mod queue;
 mod root;
 mod shutdown;
 mod spawn;
@@ -49,11 +55,13 @@ pub mod task_local;
 mod worker;
 
 pub use block_on::block_on;
+pub use executor::Executor;
 pub use home::Home;
 pub use join_set::JoinSet;
 pub use local::LocalExecutor;
+pub use pool::{Metrics, Pool, PoolBuilder, PoolHandle, WorkerMetrics};
 pub use shutdown::ShutdownReport;
-pub use spawn::{spawn_local, try_spawn_local};
+pub use spawn::{spawn, spawn_local, spawn_pinned, try_spawn, try_spawn_local};
 pub use task_builder::TaskBuilder;
 pub use worker::Step;
 

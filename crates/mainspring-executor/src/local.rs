@@ -8,10 +8,10 @@ use self::hub::Hub;
 use self::running::Running;
 use crate::block_on::refuse_inside_a_poll;
 use crate::home::Home;
+use crate::pool::Metrics;
 use crate::root::Root;
 use crate::shutdown::ShutdownReport;
 use crate::worker::{Step, Worker};
-use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::poll;
@@ -81,7 +81,6 @@ pub struct LocalExecutor {
     spawner: Spawner,
     local_spawner: LocalSpawner,
     controller: Controller,
-    blocking: BlockingGroup,
     one_thread: PhantomData<*const ()>,
 }
 
@@ -103,7 +102,6 @@ impl LocalExecutor {
             local_spawner: LocalSpawner::of(Rc::new(hub.clone())),
             hub: Arc::new(hub),
             controller: Controller::new(),
-            blocking: BlockingGroup::new(),
             one_thread: PhantomData,
         }
     }
@@ -229,6 +227,16 @@ impl LocalExecutor {
         self.infos(Lane::Tasks)
     }
 
+    /// What the executor has done, as that of one worker.
+    ///
+    /// It counts polls and parks, and says how many tasks there are and how many are ready. What
+    /// would cost it a look at the clock, how long it was busy above all, is not measured and reads
+    /// zero; so does what only a pool has.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.hub.metrics().unwrap_or_default()
+    }
+
     /// Ends the executor within about `limit`, and tells how it went.
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
@@ -257,21 +265,20 @@ impl LocalExecutor {
         // Those that stood before the door when it was closed.
         self.drive_lane(Lane::Cleanup, deadline);
         let unfinished_cleanups = self.end_lane(Lane::Cleanup);
-        let refused_jobs = self.blocking.close();
+        let refused_jobs = self.hub.blocking().close();
         self.wait_for_jobs(deadline);
         ShutdownReport {
             dropped,
             unfinished_cleanups,
             refused_jobs,
-            abandoned_jobs: self.blocking.jobs(),
+            abandoned_jobs: self.hub.blocking().jobs(),
             took: time::now().since(began),
         }
     }
 
     fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
-        let now = time::now();
-        let tasks = self.hub.shared.tasks(lane);
-        tasks.iter().map(|task| task.info(now)).collect()
+        // An executor stays at home.
+        self.hub.infos(lane).unwrap_or_default()
     }
 
     /// Drops every task of a closed lane, at home, and says what they were.
@@ -303,7 +310,7 @@ impl LocalExecutor {
     }
 
     fn wait_for_jobs(&self, deadline: Deadline) {
-        let mut drained = pin!(self.blocking.drained());
+        let mut drained = pin!(self.hub.blocking().drained());
         let mut limit = pin!(time::sleep(deadline.remaining(time::now())));
         self.block_on(poll_fn(|cx| {
             if drained.as_mut().poll(cx).is_ready() {
@@ -321,7 +328,7 @@ impl Drop for LocalExecutor {
         self.end_lane(Lane::Tasks);
         self.hub.shared.close(Lane::Cleanup);
         self.end_lane(Lane::Cleanup);
-        self.blocking.close();
+        self.hub.blocking().close();
     }
 }
 

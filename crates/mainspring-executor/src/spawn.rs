@@ -1,11 +1,82 @@
 //! Free functions for code that runs inside an executor.
 
 use crate::local::CURRENT;
+use crate::pool::PoolHandle;
 use mainspring_core::context::Slot;
+use mainspring_core::spawn;
 use mainspring_core::task::JoinHandle;
 use std::future::Future;
 
-/// Spawns a task on the executor that is running on this thread.
+/// Spawns a task that may run on any thread of the executor that is running here: a [`Pool`], a
+/// [`LocalExecutor`], or whichever has entered core's [`Spawner`](mainspring_core::spawn::Spawner).
+///
+/// Dropping the handle detaches the task. One allocation.
+///
+/// ```
+/// use mainspring_executor::{Pool, spawn};
+///
+/// let pool = Pool::builder().workers(2).build()?;
+/// let sum = pool.block_on(async { spawn(async { 2 + 3 }).await });
+/// assert_eq!(sum.ok(), Some(5));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// With `MS0001` where no executor is running. [`try_spawn`] is the form that gives the future back
+/// instead.
+///
+/// [`Pool`]: crate::Pool
+/// [`LocalExecutor`]: crate::LocalExecutor
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match try_spawn(future) {
+        Ok(handle) => handle,
+        Err(_) => outside("spawn"),
+    }
+}
+
+/// Spawns a task that may run on any thread of the executor that is running here, if one is.
+///
+/// # Errors
+///
+/// The future, where no executor is running.
+#[track_caller]
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    spawn::try_spawn(future)
+}
+
+/// Spawns a task that stays on one worker of the pool that is running here: `make` is called on
+/// that worker's thread, and its future, which need not be `Send`, is polled and dropped there
+/// only.
+///
+/// # Panics
+///
+/// With `MS0001` where no pool is running, and with `MS0015` if there is no such worker.
+/// [`PoolHandle::current`] and [`PoolHandle::workers`] say so without.
+#[track_caller]
+pub fn spawn_pinned<M, F>(worker: usize, make: M) -> JoinHandle<F::Output>
+where
+    M: FnOnce() -> F + Send + 'static,
+    F: Future + 'static,
+    F::Output: Send + 'static,
+{
+    match PoolHandle::current() {
+        Some(pool) => pool.spawn_pinned(worker, make),
+        None => outside("spawn_pinned"),
+    }
+}
+
+/// Spawns a task on the executor that is running on this thread: on a pool, on the worker whose
+/// thread this is.
 ///
 /// The future need not be `Send`: it stays on this thread. One allocation.
 ///
@@ -43,9 +114,12 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    match Slot::look(&CURRENT) {
+    if let Some(hub) = Slot::look(&CURRENT) {
         // SAFETY: [hub.home] an executor is current only where it runs, and it runs at home.
-        Some(hub) => Ok(unsafe { hub.spawn_local(future) }),
+        return Ok(unsafe { hub.spawn_local(future) });
+    }
+    match spawn::current_local() {
+        Some(spawner) => Ok(spawner.spawn_local(future)),
         None => Err(future),
     }
 }
@@ -56,7 +130,8 @@ pub(crate) fn outside(function: &str) -> ! {
     // PANIC: documented at the callers; a program that spawns where nothing runs cannot go on by
     // itself.
     panic!(
-        "MS0001: `{function}` was called outside an executor; call it inside `block_on` or a \
-         task, or spawn through a `LocalExecutor`, a `Home` or a `Spawner` (docs/errors.md)"
+        "MS0001: `{function}` was called outside an executor that it could spawn on; call it \
+         inside a task, or spawn through a `Pool`, a `LocalExecutor`, a `Home` or a `Spawner` \
+         (docs/errors.md)"
     )
 }

@@ -75,7 +75,7 @@ impl TaskBuilder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match spawn::current() {
+        match spawn::look() {
             Some(spawner) => Ok(self.spawn_on(&spawner, future)),
             None => Err(future),
         }

@@ -9,18 +9,13 @@
 //!
 //! - **worker.turn** — a step polls at most as many tasks as its pace says and stops when the
 //!   driver has something, so that I/O and timers are never starved by tasks that wake each other.
-//! - **worker.faults** — a driver's error, or a panic in its wait, is reported, those in a row once
-//!   and no more than once a second, and never ends the worker; while they go on the worker waits a
-//!   growing time, at most 64 ms, so that it neither spins nor sleeps.
 
+use crate::drive::Drive;
 use crate::local::shared::SharedRef;
 use crate::pace::Pace;
 use mainspring_core::driver::{Driver, Turn, Until};
-use mainspring_core::payload::absorb;
 use mainspring_core::poll;
-use mainspring_core::time::{self, Deadline, Nanos};
-use std::fmt::Display;
-use std::time::Duration;
+use mainspring_core::time::{Deadline, Nanos};
 
 /// What a step left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +41,16 @@ impl Step {
 /// One turn after the other, over one driver.
 pub(crate) struct Worker {
     shared: SharedRef,
-    driver: Box<dyn Driver>,
+    drive: Drive,
     pace: Pace,
-    faults: Faults,
 }
 
 impl Worker {
     pub(crate) fn new(shared: SharedRef, driver: Box<dyn Driver>) -> Self {
         Self {
             shared,
-            driver,
+            drive: Drive::new(driver),
             pace: Pace::new(),
-            faults: Faults::default(),
         }
     }
 
@@ -66,7 +59,7 @@ impl Worker {
         poll::begin_turn(now);
         self.shared.take_in();
         let polls_max = self.pace.begin(now);
-        let polls = self.shared.run(polls_max, || self.driver.peek());
+        let polls = self.shared.run(polls_max, || self.drive.peek());
         debug_assert!(
             polls <= polls_max,
             "worker.turn: {polls} polls in a turn of {polls_max}"
@@ -78,67 +71,9 @@ impl Worker {
 
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Turn {
-        let mut waited = None;
-        // CLAIM: [worker.faults] a driver is foreign code; what it unwinds with ends here, and
-        // neither the root future nor the tasks go with it.
-        absorb(|| waited = Some(self.driver.park(until)));
-        match waited {
-            Some(Ok(turn)) => {
-                self.faults.over();
-                return turn;
-            }
-            Some(Err(error)) => self.faults.another(&error),
-            None => self.faults.another(&"it panicked"),
+        if until != Until::Now {
+            self.shared.parks();
         }
-        Turn {
-            now: time::now(),
-            woken: 0,
-        }
+        self.drive.park(until)
     }
 }
-
-/// Errors and panics of the driver, since it last worked.
-#[derive(Default)]
-struct Faults {
-    in_a_row: u32,
-    /// When somebody was last told.
-    told: Option<Nanos>,
-}
-
-impl Faults {
-    /// The longest pause between two attempts, as a power of two of milliseconds.
-    const PAUSE_MS_LOG2_MAX: u32 = 6;
-
-    /// The least time between two reports. A driver that fails every other time would fill a log.
-    const TELL_EVERY: Duration = Duration::from_secs(1);
-
-    fn over(&mut self) {
-        self.in_a_row = 0;
-    }
-
-    fn another(&mut self, why: &dyn Display) {
-        if self.is_worth_telling(time::now()) {
-            eprintln!(
-                "mainspring: MS0003 the driver cannot wait: {why}; the worker goes on and tries \
-                 again (docs/errors.md)"
-            );
-        }
-        let pause_ms = 1 << self.in_a_row.min(Self::PAUSE_MS_LOG2_MAX);
-        self.in_a_row = self.in_a_row.saturating_add(1);
-        // CLAIM: [worker.faults] the thread sleeps, for a bounded time, where the driver cannot.
-        std::thread::park_timeout(Duration::from_millis(pause_ms));
-    }
-
-    /// Whether the error that has just come is to be reported; if so, it counts as reported.
-    fn is_worth_telling(&mut self, now: Nanos) -> bool {
-        let is_old = |told: Nanos| now.since(told) >= Self::TELL_EVERY;
-        let is_worth_it = self.in_a_row == 0 && self.told.is_none_or(is_old);
-        if is_worth_it {
-            self.told = Some(now);
-        }
-        is_worth_it
-    }
-}
-
-#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
-mod tests;

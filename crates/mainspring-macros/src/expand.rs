@@ -16,7 +16,7 @@
 //! same: one mistake, one message, and none about a `main` that is missing.
 
 use crate::item::{self, Function};
-use crate::options::{self, Attribute, Options};
+use crate::options::{self, Attribute, Flavor, Options};
 use crate::token::{Bracket, Problem, Token, Tree};
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
@@ -80,7 +80,14 @@ fn assemble(
 
 /// `::mainspring::__private::main(options, name())`.
 fn call(attribute: Attribute, options: &Options, name: &TokenTree) -> TokenStream {
-    let mut asked = "::mainspring::__private::Options::new()".to_owned();
+    let flavor = match options.flavor {
+        Flavor::Local => "local",
+        Flavor::Multi => "multi",
+    };
+    let mut asked = format!("::mainspring::__private::Options::{flavor}()");
+    if let Some(workers) = options.workers {
+        asked.push_str(&format!(".workers({workers})"));
+    }
     if let Some(backend) = options.backend {
         asked.push_str(&format!(".backend({backend:?})"));
     }

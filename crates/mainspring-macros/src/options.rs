@@ -21,28 +21,58 @@ impl Attribute {
     /// The options that it has, for messages.
     fn options(self) -> &'static str {
         match self {
-            Self::Main => "`flavor = \"local\"` and `backend = \"auto\" | \"uring\" | \"poll\"`",
+            Self::Main => {
+                "`workers = 4`, `flavor = \"multi\" | \"local\"` and \
+                 `backend = \"auto\" | \"uring\" | \"poll\"`"
+            }
             Self::Test => {
-                "`paused`, `flavor = \"local\"` and `backend = \"auto\" | \"uring\" | \"poll\"`"
+                "`paused`, `workers = 4`, `flavor = \"multi\" | \"local\"` and \
+                 `backend = \"auto\" | \"uring\" | \"poll\"`"
             }
         }
     }
 }
 
 /// What was asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
+    pub(crate) flavor: Flavor,
+    /// How many workers, if it was said.
+    pub(crate) workers: Option<usize>,
     /// One of [`BACKENDS`].
     pub(crate) backend: Option<&'static str>,
     /// Whether time stands still.
     pub(crate) paused: bool,
 }
 
+/// On how many threads it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flavor {
+    /// On one, which is the caller's.
+    Local,
+    /// On several workers.
+    Multi,
+}
+
+impl Options {
+    /// What is meant when nothing is said.
+    pub(crate) fn of(attribute: Attribute) -> Self {
+        Self {
+            flavor: match attribute {
+                Attribute::Main => Flavor::Multi,
+                Attribute::Test => Flavor::Local,
+            },
+            workers: None,
+            backend: None,
+            paused: false,
+        }
+    }
+}
+
 const BACKENDS: [&str; 3] = ["auto", "uring", "poll"];
 
-/// Why there is no other flavor yet.
-const POOL: &str = "the work-stealing pool is not built yet: `flavor = \"local\"`, which is the \
-                    default, runs everything on one thread";
+/// The most workers that a runtime may have.
+const WORKERS_MAX: usize = 4096;
 
 /// Reads the options, as far as they can be read, and all that is wrong with them.
 pub(crate) fn parse<S: Copy>(
@@ -51,19 +81,27 @@ pub(crate) fn parse<S: Copy>(
 ) -> (Options, Vec<Problem<S>>) {
     let mut reader = Reader {
         attribute,
-        options: Options::default(),
+        options: Options::of(attribute),
+        flavor: None,
+        workers: None,
+        paused: None,
         seen: Vec::new(),
         problems: Vec::new(),
     };
     for option in tokens.split(|token| token.is_sign(',')) {
         reader.option(option);
     }
+    reader.agree();
     (reader.options, reader.problems)
 }
 
 struct Reader<S> {
     attribute: Attribute,
     options: Options,
+    /// What was asked for, and where.
+    flavor: Option<(Flavor, S)>,
+    workers: Option<S>,
+    paused: Option<S>,
     seen: Vec<String>,
     problems: Vec<Problem<S>>,
 }
@@ -90,7 +128,7 @@ impl<S: Copy> Reader<S> {
             "backend" => self.backend(first, rest),
             "flavor" => self.flavor(first, rest),
             "paused" => self.paused(first, rest),
-            "workers" => self.wrong(first.span, format!("no `workers` yet: {POOL}")),
+            "workers" => self.workers(first, rest),
             _ => {
                 let there_are = self.attribute.options();
                 let message = format!("there is no option `{name}`: there are {there_are}");
@@ -119,12 +157,49 @@ impl<S: Copy> Reader<S> {
             return;
         };
         match value.as_str() {
-            "local" => {}
-            "multi" => self.wrong(span, format!("no flavor \"multi\" yet: {POOL}")),
+            "local" => self.flavor = Some((Flavor::Local, span)),
+            "multi" => self.flavor = Some((Flavor::Multi, span)),
             _ => self.wrong(
                 span,
-                format!("there is no flavor {value:?}: there is \"local\""),
+                format!("there is no flavor {value:?}: there are \"multi\" and \"local\""),
             ),
+        }
+    }
+
+    fn workers(&mut self, name: &Token<S>, rest: &[Token<S>]) {
+        let [equals, value] = rest else {
+            let span = rest.get(2).unwrap_or(name).span;
+            return self.wrong(span, "`workers` has a value: `workers = 4`");
+        };
+        self.workers = Some(name.span);
+        match number(value).filter(|_| equals.is_sign('=')) {
+            Some(workers @ 1..=WORKERS_MAX) => self.options.workers = Some(workers),
+            Some(workers) => {
+                let message = format!("there are 1 to {WORKERS_MAX} workers, not {workers}");
+                self.wrong(value.span, message);
+            }
+            None => self.wrong(value.span, "the value is a number: `workers = 4`"),
+        }
+    }
+
+    /// Everything was read: what does not go together?
+    fn agree(&mut self) {
+        let flavor = match (self.flavor, self.workers) {
+            (Some((Flavor::Local, _)), Some(workers)) => {
+                let message = "`flavor = \"local\"` is one thread: leave `workers` out, or the \
+                               flavor";
+                self.wrong(workers, message);
+                Flavor::Local
+            }
+            (Some((flavor, _)), _) => flavor,
+            (None, Some(_)) => Flavor::Multi,
+            (None, None) => self.options.flavor,
+        };
+        self.options.flavor = flavor;
+        if let (Flavor::Multi, Some(paused)) = (flavor, self.paused) {
+            let message = "time is paused on one thread only, so far: leave `paused` out, or run \
+                           the test with `flavor = \"local\"`, which is the default";
+            self.wrong(paused, message);
         }
     }
 
@@ -134,7 +209,10 @@ impl<S: Copy> Reader<S> {
             return self.wrong(name.span, message);
         }
         match rest.first() {
-            None => self.options.paused = true,
+            None => {
+                self.options.paused = true;
+                self.paused = Some(name.span);
+            }
             Some(token) => self.wrong(token.span, "`paused` has no value: it stands alone"),
         }
     }
@@ -173,6 +251,24 @@ fn string<S>(token: &Token<S>) -> Option<String> {
         }
         Tree::Group(Bracket::Invisible, inside) => match &inside[..] {
             [only] => string(only),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The number that a literal without a type says. A bigger one is too big for every option.
+fn number<S>(token: &Token<S>) -> Option<usize> {
+    match &token.tree {
+        Tree::Literal(literal) => {
+            let is_digits = literal
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'_'));
+            let digits = Some(literal.replace('_', "")).filter(|_| is_digits)?;
+            Some(digits.parse().unwrap_or(usize::MAX))
+        }
+        Tree::Group(Bracket::Invisible, inside) => match &inside[..] {
+            [only] => number(only),
             _ => None,
         },
         _ => None,

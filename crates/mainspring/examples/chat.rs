@@ -16,35 +16,35 @@ mod arguments;
 mod close;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/runtime.rs"]
+mod runtime;
 #[path = "support/unless.rs"]
 mod unless;
 
 use close::close;
-use mainspring::net::{ReadHalf, TcpListener, TcpStream, WriteHalf};
-use mainspring::shutdown::{self, Controller, Requested, Signal};
+use mainspring::net::{ReadHalf, TcpStream, WriteHalf};
+use mainspring::shutdown::{self, Controller, Requested};
 use mainspring::sync::broadcast::{LossySender, Receiver, RecvError};
 use mainspring::time::Deadline;
-use mainspring::{Backend, LocalRuntime, spawn_local, yield_now};
-use std::cell::{Cell, RefCell};
+use mainspring::{Backend, yield_now};
+use runtime::{AnyRuntime, SHUTDOWN_LIMIT, accept};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::process::ExitCode;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::Duration;
 use unless::unless;
 
 const USAGE: &str = "\
-usage: chat [--backend auto|uring|poll] [--addr HOST:PORT]
+usage: chat [--workers N] [--backend auto|uring|poll] [--addr HOST:PORT]
 
+  --workers  how many threads share the work (0: this one does it all)
   --backend  what serves the sockets (auto)
   --addr     where to listen (127.0.0.1:7001); port 0 takes a free one";
-
-/// How long a shutdown may take: guests that do not read are left behind then.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// How many lines are kept for guests that are slow.
 const LINES_KEPT: usize = 256;
@@ -56,16 +56,19 @@ const LINE_BYTES: usize = 4_096;
 const NAME_BYTES: usize = 32;
 
 struct Options {
+    workers: usize,
     backend: Backend,
     addr: String,
 }
 
 fn main() -> ExitCode {
     let mut options = Options {
+        workers: 0,
         backend: Backend::Auto,
         addr: "127.0.0.1:7001".to_owned(),
     };
     let read = arguments::read(USAGE, |name, value| match name {
+        "--workers" => arguments::value(name, value).map(|workers| options.workers = workers),
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
         "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
         _ => Err(format!("there is no option `{name}`")),
@@ -83,54 +86,49 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let runtime = LocalRuntime::builder().backend(options.backend).build()?;
-    let stop = Controller::new();
-    let stopped = stop.signal();
-    ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
-    let room = Rc::new(Room::new());
+    let runtime = AnyRuntime::build(options.workers, options.backend)?;
+    let stop = Arc::new(Controller::new());
+    let stopping = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopping.request(Deadline::after(SHUTDOWN_LIMIT)))?;
+    let room = Arc::new(Room::new());
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
         listen::announce(&runtime, options.backend, &listener)?;
-        accept(&listener, &stopped, &room).await
+        let room = Arc::clone(&room);
+        // A guest whose connection breaks has left, which the others are told.
+        accept(listener, &stop, move |stream| {
+            let room = Arc::clone(&room);
+            async move { drop(serve(stream, &room).await) }
+        })
+        .await
     })?;
     room.close();
-    let report = runtime.shutdown(SHUTDOWN_LIMIT);
+    let report = runtime.shutdown();
     println!("{}", report.to_string().replace('\n', "; "));
-    Ok(())
-}
-
-/// Serves everybody who connects until it is told to stop.
-async fn accept(listener: &TcpListener, stop: &Signal, room: &Rc<Room>) -> io::Result<()> {
-    let mut stop = pin!(stop.requested());
-    while let Some(accepted) = unless(stop.as_mut(), listener.accept()).await {
-        let (stream, _peer) = accepted?;
-        let room = Rc::clone(room);
-        // A guest whose connection breaks has left, which the others are told.
-        spawn_local(async move { drop(serve(stream, &room).await) }).detach();
-    }
     Ok(())
 }
 
 /// Where all guests are.
 struct Room {
-    lines: LossySender<Line>,
-    names: RefCell<BTreeSet<String>>,
-    guests: Cell<u64>,
+    /// Under a lock, so that nothing follows the last words.
+    lines: Mutex<LossySender<Line>>,
+    names: Mutex<BTreeSet<String>>,
+    guests: AtomicU64,
 }
 
 /// What is said, and by whom: nobody is told his own words.
 #[derive(Clone)]
 struct Line {
     guest: u64,
-    text: Rc<str>,
+    text: Arc<str>,
 }
 
 impl Room {
     fn new() -> Self {
         Self {
-            lines: LossySender::new(LINES_KEPT),
-            names: RefCell::default(),
-            guests: Cell::new(1),
+            lines: Mutex::new(LossySender::new(LINES_KEPT)),
+            names: Mutex::default(),
+            guests: AtomicU64::new(1),
         }
     }
 
@@ -138,27 +136,27 @@ impl Room {
     fn say(&self, guest: u64, text: String) {
         let text = text.into();
         // If nobody listens, nobody misses it.
-        drop(self.lines.send(Line { guest, text }));
+        drop(lock(&self.lines).send(Line { guest, text }));
     }
 
     /// Lets somebody in. `None`: the name is taken.
     fn enter(&self, name: &str) -> Option<(Guest<'_>, Receiver<Line>)> {
-        if !self.names.borrow_mut().insert(name.to_owned()) {
+        if !lock(&self.names).insert(name.to_owned()) {
             return None;
         }
-        let number = self.guests.replace(self.guests.get() + 1);
+        let number = self.guests.fetch_add(1, Relaxed);
         let guest = Guest {
             room: self,
             number,
             name: name.to_owned(),
         };
         self.say(number, format!("* {name} joined\n"));
-        Some((guest, self.lines.subscribe()))
+        Some((guest, lock(&self.lines).subscribe()))
     }
 
     /// Who is here, but for one.
     fn others(&self, name: &str) -> String {
-        let names = self.names.borrow();
+        let names = lock(&self.names);
         let others: Vec<_> = names.iter().filter(|other| *other != name).collect();
         match others.as_slice() {
             [] => "nobody".to_owned(),
@@ -170,9 +168,16 @@ impl Room {
 
     /// Everybody gets the last words, and nothing after them.
     fn close(&self) {
-        self.say(0, "* the server ends\n".to_owned());
-        self.lines.close();
+        let lines = lock(&self.lines);
+        let text = "* the server ends\n".into();
+        drop(lines.send(Line { guest: 0, text }));
+        lines.close();
     }
+}
+
+/// What a panic left behind is as good as any: each step here is whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A name in the room, given back when its guest leaves in whatever way.
@@ -184,7 +189,7 @@ struct Guest<'a> {
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        self.room.names.borrow_mut().remove(&self.name);
+        lock(&self.room.names).remove(&self.name);
         self.room
             .say(self.number, format!("* {} left\n", self.name));
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p mainspring --example echo
+//! cargo run --release -p mainspring --example echo -- --workers 4
 //! cargo run --release -p mainspring --example echo -- --backend poll --addr 127.0.0.1:0
 //! ```
 //!
@@ -14,41 +15,45 @@ mod arguments;
 mod close;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/runtime.rs"]
+mod runtime;
 #[path = "support/unless.rs"]
 mod unless;
 
 use close::close;
-use mainspring::net::{TcpListener, TcpStream};
-use mainspring::shutdown::{self, Controller, Signal};
+use mainspring::Backend;
+use mainspring::net::TcpStream;
+use mainspring::shutdown::{self, Controller};
 use mainspring::time::Deadline;
-use mainspring::{Backend, LocalRuntime, spawn_local};
+use runtime::{AnyRuntime, SHUTDOWN_LIMIT, accept};
 use std::error::Error;
 use std::io;
 use std::pin::pin;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
 use unless::unless;
 
 const USAGE: &str = "\
-usage: echo [--backend auto|uring|poll] [--addr HOST:PORT]
+usage: echo [--workers N] [--backend auto|uring|poll] [--addr HOST:PORT]
 
+  --workers  how many threads share the work (0: this one does it all)
   --backend  what serves the sockets (auto)
   --addr     where to listen (127.0.0.1:7000); port 0 takes a free one";
 
-/// How long a shutdown may take.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
-
 struct Options {
+    workers: usize,
     backend: Backend,
     addr: String,
 }
 
 fn main() -> ExitCode {
     let mut options = Options {
+        workers: 0,
         backend: Backend::Auto,
         addr: "127.0.0.1:7000".to_owned(),
     };
     let read = arguments::read(USAGE, |name, value| match name {
+        "--workers" => arguments::value(name, value).map(|workers| options.workers = workers),
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
         "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
         _ => Err(format!("there is no option `{name}`")),
@@ -66,28 +71,18 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let runtime = LocalRuntime::builder().backend(options.backend).build()?;
-    let stop = Controller::new();
-    let stopped = stop.signal();
-    ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
+    let runtime = AnyRuntime::build(options.workers, options.backend)?;
+    let stop = Arc::new(Controller::new());
+    let stopping = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopping.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
         listen::announce(&runtime, options.backend, &listener)?;
-        accept(&listener, &stopped).await
-    })?;
-    let report = runtime.shutdown(SHUTDOWN_LIMIT);
-    println!("{}", report.to_string().replace('\n', "; "));
-    Ok(())
-}
-
-/// Serves everybody who connects until it is told to stop.
-async fn accept(listener: &TcpListener, stop: &Signal) -> io::Result<()> {
-    let mut stop = pin!(stop.requested());
-    while let Some(accepted) = unless(stop.as_mut(), listener.accept()).await {
-        let (stream, _peer) = accepted?;
         // A client that goes away in the middle is its own affair.
-        spawn_local(async { drop(echo(stream).await) }).detach();
-    }
+        accept(listener, &stop, async |stream| drop(echo(stream).await)).await
+    })?;
+    let report = runtime.shutdown();
+    println!("{}", report.to_string().replace('\n', "; "));
     Ok(())
 }
 

@@ -1,7 +1,8 @@
-//! An HTTP server: hyper on one thread of this runtime.
+//! An HTTP server: hyper on this runtime, on one thread or on several.
 //!
 //! ```text
 //! cargo run --release -p mainspring --features hyper --example http
+//! cargo run --release -p mainspring --features hyper --example http -- --workers 4
 //! curl -i http://127.0.0.1:8080/
 //! ```
 //!
@@ -21,6 +22,8 @@
 mod arguments;
 #[path = "support/listen.rs"]
 mod listen;
+#[path = "support/runtime.rs"]
+mod runtime;
 #[path = "support/unless.rs"]
 mod unless;
 #[path = "support/watched.rs"]
@@ -30,32 +33,30 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
+use mainspring::Backend;
 use mainspring::compat::hyper::{Io, Timer};
-use mainspring::net::{TcpListener, TcpStream};
-use mainspring::shutdown::{self, Controller, Signal};
+use mainspring::net::TcpStream;
+use mainspring::shutdown::{self, Controller};
 use mainspring::time::{Deadline, sleep};
-use mainspring::{Backend, LocalRuntime, spawn_local};
+use runtime::{AnyRuntime, SHUTDOWN_LIMIT, accept};
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::poll_fn;
-use std::io;
 use std::pin::pin;
 use std::process::ExitCode;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use unless::unless;
 use watched::{Progress, Watched};
 
 const USAGE: &str = "\
-usage: http [--backend auto|uring|poll] [--addr HOST:PORT] [--header-timeout SECONDS]
+usage: http [--workers N] [--backend auto|uring|poll] [--addr HOST:PORT]
+            [--header-timeout SECONDS]
 
+  --workers         how many threads share the work (0: this one does it all)
   --backend         what serves the sockets (auto)
   --addr            where to listen (127.0.0.1:8080); port 0 takes a free one
   --header-timeout  how long the header of a request may take (10)";
-
-/// How long a shutdown may take. Half of it is for the requests that were begun.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a client is waited for in a shutdown to whom nothing is owed: one that has sent
 /// nothing, or half a header, or was told the end and has said nothing since.
@@ -65,6 +66,7 @@ const LINGER: Duration = Duration::from_millis(100);
 const LONGER: Duration = Duration::from_secs(1);
 
 struct Options {
+    workers: usize,
     backend: Backend,
     addr: String,
     header_timeout: Duration,
@@ -72,11 +74,13 @@ struct Options {
 
 fn main() -> ExitCode {
     let mut options = Options {
+        workers: 0,
         backend: Backend::Auto,
         addr: "127.0.0.1:8080".to_owned(),
         header_timeout: Duration::from_secs(10),
     };
     let read = arguments::read(USAGE, |name, value| match name {
+        "--workers" => arguments::value(name, value).map(|workers| options.workers = workers),
         "--backend" => arguments::value(name, value).map(|backend| options.backend = backend),
         "--addr" => arguments::value(name, value).map(|addr| options.addr = addr),
         // Hyper adds it to an instant, which has to have room for it.
@@ -97,28 +101,22 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let runtime = LocalRuntime::builder().backend(options.backend).build()?;
-    let stop = Controller::new();
-    let stopped = stop.signal();
-    ctrlc::set_handler(move || stop.request(Deadline::after(SHUTDOWN_LIMIT)))?;
+    let runtime = AnyRuntime::build(options.workers, options.backend)?;
+    let stop = Arc::new(Controller::new());
+    let stopping = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopping.request(Deadline::after(SHUTDOWN_LIMIT)))?;
     runtime.block_on(async {
         let listener = listen::on(&options.addr).await?;
         listen::announce(&runtime, options.backend, &listener)?;
-        accept(&listener, &stopped, options.header_timeout).await
-    })?;
-    let report = runtime.shutdown(SHUTDOWN_LIMIT);
-    println!("{}", report.to_string().replace('\n', "; "));
-    Ok(())
-}
-
-/// Serves everybody who connects, each in a task of its own, until it is told to stop.
-async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration) -> io::Result<()> {
-    let mut stop = pin!(stop.requested());
-    while let Some(accepted) = unless(stop.as_mut(), listener.accept()).await {
-        let (stream, _peer) = accepted?;
+        let header_timeout = options.header_timeout;
         // A client that goes away, or is too slow, is its own affair.
-        spawn_local(async move { drop(serve(stream, header_timeout).await) }).detach();
-    }
+        accept(listener, &stop, move |stream| async move {
+            drop(serve(stream, header_timeout).await);
+        })
+        .await
+    })?;
+    let report = runtime.shutdown();
+    println!("{}", report.to_string().replace('\n', "; "));
     Ok(())
 }
 
@@ -126,13 +124,13 @@ async fn accept(listener: &TcpListener, stop: &Signal, header_timeout: Duration)
 async fn serve(stream: TcpStream, header_timeout: Duration) -> hyper::Result<()> {
     // Answers are written whole. What is refused is only an optimization.
     let _ = stream.set_nodelay(true);
-    let progress = Rc::new(Progress::default());
+    let progress = Arc::new(Progress::default());
     let connection = http1::Builder::new()
         .timer(Timer)
         .header_read_timeout(header_timeout)
         .half_close(true)
         .serve_connection(
-            Watched::new(Io::new(stream), Rc::clone(&progress)),
+            Watched::new(Io::new(stream), Arc::clone(&progress)),
             service_fn(|request| progress.answering(respond(request))),
         );
     let mut connection = pin!(connection);

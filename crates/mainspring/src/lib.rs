@@ -2,8 +2,13 @@
 //!
 //! | item | what it is |
 //! |---|---|
-//! | [`LocalRuntime`] | tasks, timers and sockets on one thread |
+//! | [`Runtime`] | tasks, timers and sockets on several threads, which take work from each other |
+//! | [`LocalRuntime`] | the same on one thread |
+//! | [`Handle`] | either of them, from any thread |
 //! | [`block_on`] | one future and what it spawns, on this thread, for once |
+//! | [`spawn()`], [`spawn_local`], [`spawn_pinned`] | a task, a task here, a task on that worker |
+//! | [`spawn_blocking`] | a job that blocks |
+//! | [`task`] | join handles, yielding, spawners |
 //! | [`spawn_local`], [`spawn()`], [`spawn_blocking`] | a task here, a task, a job that blocks |
 //! | [`task`] | join handles, sets of tasks, names, yielding, spawners |
 //! | [`task_local!`] | values that belong to a task |
@@ -19,10 +24,15 @@
 //! `mainspring-timer` and `mainspring-reactor`, which are useful alone and meet in
 //! `mainspring-core`.
 //!
-//! # One thread does it all
+//! # Two runtimes, one interface
 //!
-//! A [`LocalRuntime`] waits for its sockets, its timers and wakes from other threads in one place.
-//! It starts no thread; [`spawn_blocking`] and name look-ups use the process's blocking pool.
+//! A [`Runtime`] has a thread for each core, each with a reactor and timers of its own; tasks move
+//! to whoever is free. A [`LocalRuntime`] is the calling thread and nothing else; its futures need
+//! not be `Send`. Code that spawns with [`spawn()`] runs on both.
+//!
+//! Both wait for their sockets, their timers and wakes from other threads in one place: there is
+//! no thread that does nothing but I/O. [`spawn_blocking`] and name look-ups use the process's
+//! blocking pool.
 //!
 //! ```no_run
 //! use mainspring::net::TcpListener;
@@ -30,14 +40,17 @@
 //! # #[cfg(feature = "macros")]
 //! #[mainspring::main]
 //! async fn main() -> std::io::Result<()> {
-//!     let listener = TcpListener::bind("127.0.0.1:7000".parse().unwrap())?;
-//!     loop {
-//!         let (mut stream, peer) = listener.accept().await?;
-//!         mainspring::spawn_local(async move {
-//!             stream.write_all(format!("hello, {peer}\n").as_bytes()).await
-//!         })
-//!         .detach();
-//!     }
+//!     let serve = mainspring::spawn(async {
+//!         let listener = TcpListener::bind("127.0.0.1:7000".parse().unwrap())?;
+//!         loop {
+//!             let (mut stream, peer) = listener.accept().await?;
+//!             mainspring::spawn(async move {
+//!                 stream.write_all(format!("hello, {peer}\n").as_bytes()).await
+//!             })
+//!             .detach();
+//!         }
+//!     });
+//!     serve.await.expect("no panic")
 //! }
 //! # #[cfg(not(feature = "macros"))]
 //! # fn main() {}
@@ -63,8 +76,8 @@ mod macros;
 pub use self::macros::{main, test};
 
 pub use self::blocking::{spawn_blocking, spawn_blocking_as};
-pub use self::runtime::{LocalBuilder, LocalRuntime, block_on};
-pub use self::spawn::spawn;
+pub use self::runtime::{Handle, LocalBuilder, LocalRuntime, Runtime, RuntimeBuilder, block_on};
+pub use self::spawn::{spawn, spawn_pinned};
 #[doc(inline)]
 pub use mainspring_core::context::Entered;
 #[doc(inline)]
@@ -72,7 +85,9 @@ pub use mainspring_core::task::yield_now;
 #[doc(inline)]
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 #[doc(inline)]
-pub use mainspring_executor::{Home, Step, spawn_local, task_local, try_spawn_local};
+pub use mainspring_executor::{
+    Home, Metrics, Step, WorkerMetrics, spawn_local, task_local, try_spawn, try_spawn_local,
+};
 #[doc(inline)]
 pub use mainspring_reactor::{
     Backend, Explanation, ReactorError, RingRefusal, UnknownBackend, buf,

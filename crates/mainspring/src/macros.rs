@@ -1,10 +1,15 @@
 //! The attributes, documented where they are used.
 
-/// Runs an `async fn main` on a [`LocalRuntime`](crate::LocalRuntime).
+/// Runs an `async fn main` on a [`Runtime`](crate::Runtime), or on a
+/// [`LocalRuntime`](crate::LocalRuntime) if told so.
 ///
 /// The function keeps its return type: a `Result` works as it does in any `main`. When it returns,
 /// tasks that have not ended are dropped; a program that wants to end them well makes a
-/// [`LocalRuntime`](crate::LocalRuntime) and calls its [`shutdown`](crate::LocalRuntime::shutdown).
+/// [`Runtime`](crate::Runtime) and calls its [`shutdown`](crate::Runtime::shutdown).
+///
+/// The function itself runs on the main thread, beside the workers, and need not be `Send`; what
+/// it [spawns](crate::spawn()) runs on the workers. A server accepts in a task, so that its
+/// connections belong to workers.
 ///
 /// ```no_run
 /// use mainspring::net::TcpStream;
@@ -20,14 +25,25 @@
 ///
 /// | option | |
 /// |---|---|
-/// | `flavor = "local"` | one thread; the only one there is, and the default |
+/// | `workers = 4` | so many; unless told otherwise, as many as the process may use cores |
+/// | `flavor = "local"` | one thread, the main one: [`spawn_local`](crate::spawn_local) works |
+/// | `flavor = "multi"` | several workers, the default |
 /// | `backend = "auto"` | the best that this system allows, the default |
 /// | `backend = "uring"`, `"poll"` | that one, or the end with the reason |
 ///
 /// ```no_run
-/// #[mainspring::main(backend = "poll")]
+/// #[mainspring::main(workers = 4, backend = "poll")]
 /// async fn main() {
 ///     println!("over readiness, whatever else is to be had");
+/// }
+/// ```
+///
+/// ```
+/// #[mainspring::main(flavor = "local")]
+/// async fn main() {
+///     let shared = std::rc::Rc::new(1);
+///     let task = mainspring::spawn_local(async move { *shared + 1 });
+///     assert_eq!(task.await.ok(), Some(2));
 /// }
 /// ```
 ///
@@ -46,18 +62,24 @@
 /// ```
 ///
 /// ```compile_fail
-/// #[mainspring::main(workers = 4)] // the pool is not built yet
+/// #[mainspring::main(workers = 0)] // somebody has to
+/// async fn main() {}
+/// ```
+///
+/// ```compile_fail
+/// #[mainspring::main(flavor = "local", workers = 4)] // one or the other
 /// async fn main() {}
 /// ```
 pub use mainspring_macros::main;
 
-/// Makes a test of an `async fn`, on a [`LocalRuntime`](crate::LocalRuntime) of its own.
+/// Makes a test of an `async fn`, on a runtime of its own: a
+/// [`LocalRuntime`](crate::LocalRuntime), unless told otherwise.
 ///
 /// The function keeps its other attributes (`#[should_panic]`, `#[ignore]`) and its return type.
 ///
 /// # Options
 ///
-/// Those of [`main`], and:
+/// Those of [`main`], but that `flavor = "local"` is the default, and:
 ///
 /// | option | |
 /// |---|---|
@@ -76,6 +98,15 @@ pub use mainspring_macros::main;
 ///     sleep(Duration::from_secs(3600)).await;
 ///     assert_eq!(now().since(start), Duration::from_secs(3600));
 /// }
+/// ```
+///
+/// With `workers`, or `flavor = "multi"`, it runs on a [`Runtime`](crate::Runtime). Time is paused
+/// on one thread only, so far:
+///
+/// ```compile_fail
+/// # #[allow(dead_code)]
+/// #[mainspring::test(paused, workers = 2)]
+/// async fn both() {}
 /// ```
 ///
 /// ```compile_fail

@@ -2,9 +2,10 @@
 //!
 //! On a thread that runs a [`LocalRuntime`](crate::LocalRuntime) a socket belongs to that runtime
 //! from the call that makes it on. While that runtime is not running (inside `block_on`, `tick` or
-//! `shutdown`), nobody serves the socket, and a wait on it from elsewhere does not end. Made where
-//! none runs, and none was [entered](crate::LocalRuntime::enter), it is served by one background
-//! thread.
+//! `shutdown`), nobody serves the socket, and a wait on it from elsewhere does not end. Of a
+//! [`Runtime`](crate::Runtime), it belongs to the worker on whose thread the call is made, or to
+//! the thread that is in `block_on` there, and may be used from any. Made where none runs, and none
+//! was [entered](crate::LocalRuntime::enter), it is served by one background thread.
 //!
 //! A call whose future has a named type may be dropped at any time without losing a byte or a
 //! connection; the others say in their documentation what is lost.

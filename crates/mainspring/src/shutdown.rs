@@ -1,6 +1,7 @@
 //! How a runtime ends, and how its tasks hear of it.
 //!
-//! [`LocalRuntime::shutdown`](crate::LocalRuntime::shutdown) asks every task to end, gives them
+//! [`Runtime::shutdown`](crate::Runtime::shutdown), like
+//! [`LocalRuntime::shutdown`](crate::LocalRuntime::shutdown), asks every task to end, gives them
 //! time, drops the rest, and returns a [`ShutdownReport`] of who that was. A task that wants to end
 //! well waits for [`signal`] beside its work.
 //!

@@ -3,7 +3,8 @@
 //! [`spawn`](fn@crate::spawn), [`spawn_local`](crate::spawn_local) and
 //! [`spawn_blocking`](crate::spawn_blocking) stand at the root of the crate. What they return is
 //! here, and the handles through which code spawns that is not inside a runtime: a
-//! [`Home`](crate::Home) for one thread, a [`Spawner`] for any executor.
+//! [`Handle`](crate::Handle) for either runtime, a [`Home`](crate::Home) for one thread, a
+//! [`Spawner`] for any executor.
 //!
 //! A [`JoinSet`] joins many tasks as they end; a [`TaskBuilder`] names them;
 //! [`task_local!`](crate::task_local!) gives each its own values.
@@ -35,5 +36,7 @@ pub use mainspring_core::task::{
     AbortHandle, AbortOnDrop, JoinError, JoinHandle, TaskId, TaskInfo, TaskName, TaskState,
     Unobserved, UnobservedFailure, YieldNow, current_id, set_unobserved_failure_hook, yield_now,
 };
+#[doc(inline)]
+pub use mainspring_core::wait::{WaitKind, WaitReason};
 #[doc(inline)]
 pub use mainspring_executor::{JoinSet, TaskBuilder, join_set};

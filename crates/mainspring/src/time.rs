@@ -11,9 +11,10 @@
 //!
 //! Never early; on an idle runtime late by less than a tick of 65.5 µs and what waking the thread
 //! takes, or, with [`Sleep::precise`], by the latter alone. Used where no runtime is running, a
-//! sleep is served by one background thread. A sleep belongs to the runtime that was running where
-//! it was first polled: while that one is not running (inside `block_on`, `tick` or `shutdown`),
-//! nobody serves it, and a wait on it from elsewhere does not end.
+//! sleep is served by one background thread. A sleep belongs to the thread of the runtime that it
+//! was first polled on, and may be awaited, reset and dropped on any. While a one-thread runtime is
+//! not running (inside `block_on`, `tick` or `shutdown`), nobody serves its sleeps, and a wait on
+//! one of them from elsewhere does not end.
 //!
 //! ```
 //! use mainspring::time::{Elapsed, sleep, timeout};

@@ -1,6 +1,7 @@
 //! The rows: who is the named peer, what the reference machine gave, where the bars are.
 
 mod bars;
+mod pool;
 mod sync;
 
 pub(crate) use self::bars::{Bar, BarsByName};
@@ -78,7 +79,7 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Row>, String> {
 
 /// Every row, in the order of the report.
 pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(sync::ROWS)
+    ROWS.iter().chain(pool::ROWS).chain(sync::ROWS)
 }
 
 fn is_named(row: &Row, name: &str) -> bool {

@@ -19,7 +19,7 @@
 mod explore;
 mod wait;
 
-pub use self::explore::{below, entropy, explore};
+pub use self::explore::{below, elapsed, entropy, explore};
 pub use self::wait::{Crew, block_on, wait_or_drop};
 pub use ::shuttle::thread::LocalKey;
 pub use ::shuttle::thread_local;

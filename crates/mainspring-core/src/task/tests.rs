@@ -12,6 +12,8 @@ mod orders;
 mod panics;
 #[cfg(not(mainspring_loom))]
 mod runs;
+#[cfg(mainspring_shuttle)]
+mod shuttle;
 pub(crate) mod support;
 #[cfg(not(mainspring_loom))]
 mod wakers;

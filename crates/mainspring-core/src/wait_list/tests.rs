@@ -12,5 +12,7 @@ mod grants;
 mod loom;
 #[cfg(not(mainspring_loom))]
 mod props;
+#[cfg(mainspring_shuttle)]
+mod shuttle;
 #[cfg(not(mainspring_loom))]
 mod tasks;

@@ -31,6 +31,7 @@
 //! |---|---|---|---|
 //! | `ready.push` | the exchange of `push` | taking the stack, closing it | the links |
 //! | `ready.again` | the swap in `Node::wake` | the swap in `Batch::pop` | what the waker did |
+//! | `ready.unlinked` | the swap in `Batch::pop` | the swap in `Node::wake` | reads of the link |
 //!
 //! # Rejected
 //!
@@ -126,9 +127,9 @@ impl Node {
 impl Wake for Node {
     fn wake(self: Arc<Self>) {
         // ORDERING: [ready.again] Release half, pairs with the swap in `pop`: the owner that clears
-        // the flag after this finds the task complete. The Acquire half keeps the modifications one
-        // chain. Relaxed would let a wake that leaves the push to another be unseen by the look
-        // which that push leads to.
+        // the flag after this finds the task complete, also where the push is left to another wake.
+        // ORDERING: [ready.unlinked] Acquire half, pairs with the same swap: the owner read the
+        // link before we write it. Relaxed would let it find what we push on.
         if !self.is_queued.swap(true, AcqRel) {
             self.push();
         }
@@ -254,7 +255,9 @@ impl Batch {
         // CLAIM: [ready.once] unlinked above.
         // ORDERING: [ready.again] Acquire half, pairs with the swaps in `wake`: a wake that left
         // the push to another is before us, and what it announces is seen by the look that follows.
-        // The Release half keeps the modifications one chain. Relaxed would lose that wake.
+        // Relaxed would lose that wake.
+        // ORDERING: [ready.unlinked] Release half, pairs with the same: the next wake writes the
+        // link after we have read it. Relaxed would let us walk the stack instead of the batch.
         let was_queued = node.is_queued.swap(false, AcqRel);
         debug_assert!(was_queued, "ready.once: popped a node that nobody pushed");
         Some(node)

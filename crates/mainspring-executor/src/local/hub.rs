@@ -5,11 +5,14 @@
 //! - **hub.home** — a future that is not `Send` is spawned at home only: by the executor, which
 //!   does not leave its thread, or through what is current where it runs.
 
-use super::shared::{Admission, Cleanups, Shared, SharedRef};
+use super::shared::{Admission, Cleanups, Counts, Shared, SharedRef};
+use crate::pool::{Metrics, WorkerMetrics};
+use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::spawn::{Lane, Launch};
 use mainspring_core::sync;
-use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef};
+use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef, TaskInfo};
+use mainspring_core::time;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -19,6 +22,7 @@ pub(crate) struct Hub {
     pub(crate) shared: SharedRef,
     tasks: SchedulerRef,
     cleanups: SchedulerRef,
+    blocking: BlockingGroup,
 }
 
 impl Hub {
@@ -30,12 +34,43 @@ impl Hub {
             shared,
             tasks,
             cleanups,
+            blocking: BlockingGroup::new(),
         }
     }
 
     /// The scheduler of [`Lane::Tasks`].
     pub(crate) fn tasks(&self) -> &SchedulerRef {
         &self.tasks
+    }
+
+    /// The jobs that the shutdown waits for.
+    pub(crate) fn blocking(&self) -> &BlockingGroup {
+        &self.blocking
+    }
+
+    /// What the tasks of a lane are at, newest first. At home only.
+    pub(crate) fn infos(&self, lane: Lane) -> Option<Vec<TaskInfo>> {
+        if !self.shared.is_home() {
+            return None;
+        }
+        let now = time::now();
+        let tasks = self.shared.tasks(lane);
+        Some(tasks.iter().map(|task| task.info(now)).collect())
+    }
+
+    /// What the executor has done. At home only.
+    pub(crate) fn metrics(&self) -> Option<Metrics> {
+        let (Counts { polls, parks }, queued) = self.shared.counts()?;
+        Some(Metrics {
+            workers: vec![WorkerMetrics {
+                polls,
+                parks,
+                queued,
+                ..WorkerMetrics::default()
+            }],
+            tasks: self.shared.alive(Lane::Tasks),
+            ..Metrics::default()
+        })
     }
 
     /// Makes a task of this executor, whose home the calling thread is.

@@ -41,7 +41,7 @@ impl<'a> Running<'a> {
             .and(spawn::enter(&executor.spawner))
             .and(spawn::enter_local(&executor.local_spawner))
             .and(shutdown::enter(&executor.controller.signal()))
-            .and(blocking::enter(&executor.blocking))
+            .and(blocking::enter(hub.blocking()))
             .and(Entered::new(&CURRENT, Arc::clone(hub)));
         Self {
             executor,

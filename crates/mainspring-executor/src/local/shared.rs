@@ -74,6 +74,14 @@ struct Lists {
     queue: Brief<RunQueue>,
     tasks: Listed,
     cleanups: Listed,
+    counts: Cell<Counts>,
+}
+
+/// What an executor has done.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) polls: u64,
+    pub(crate) parks: u64,
 }
 
 impl Lists {
@@ -99,6 +107,20 @@ impl Lists {
     fn has_work(&self) -> bool {
         // SAFETY: [local.brief] it only looks.
         unsafe { self.queue.with(|queue| !queue.is_empty()) }
+    }
+
+    fn ready(&self) -> usize {
+        // SAFETY: [local.brief] it only looks.
+        unsafe { self.queue.with(|queue| queue.len()) }
+    }
+
+    #[inline]
+    fn count(&self, polls: u32, parks: u64) {
+        let counts = self.counts.get();
+        self.counts.set(Counts {
+            polls: counts.polls + u64::from(polls),
+            parks: counts.parks + parks,
+        });
     }
 
     /// Lists and queues a task that is new in its lane.
@@ -190,6 +212,7 @@ impl Shared {
             queue: Brief::new(RunQueue::new()),
             tasks: Listed::new(),
             cleanups: Listed::new(),
+            counts: Cell::default(),
         };
         sync::Arc::new(Self {
             lists: Bound::new(lists),
@@ -283,9 +306,20 @@ impl Shared {
                     break;
                 }
             }
+            lists.count(polls, 0);
             polls
         });
         run.unwrap_or(0)
+    }
+
+    /// The driver is about to be waited in.
+    pub(crate) fn parks(&self) {
+        self.lists.with(|lists| lists.count(0, 1));
+    }
+
+    /// What was done so far, and how many tasks are ready. At home only.
+    pub(crate) fn counts(&self) -> Option<(Counts, usize)> {
+        self.lists.with(|lists| (lists.counts.get(), lists.ready()))
     }
 
     /// Whether a step would find something to poll.

@@ -1,4 +1,9 @@
-//! How each peer's channel is plugged in, for what concerns its values.
+//! How each peer's channel is plugged in, for what concerns its values: without a bound; and with
+//! one, where senders wait.
+
+mod bounded;
+
+pub(crate) use self::bounded::{BoundedAsyncChannel, BoundedFlume, BoundedKanal, BoundedTokioMpsc};
 
 use mainspring_testkit::Boxed;
 use mainspring_testkit::conformance::{Channel, ChannelShape, Parcel};

@@ -87,7 +87,8 @@ peers! {
     tokio_semaphore, tokio_mutex, tokio_notify, tokio_mpsc_send, tokio_watch, tokio_set_once,
     async_lock_mutex, async_lock_semaphore, event_listener, async_channel_recv,
     async_channel_send, flume_recv, kanal_recv, thingbuf_send, futures_mutex, tokio_mpsc_values,
-    async_channel_values, flume_values, kanal_values, futures_mpsc_values,
+    async_channel_values, flume_values, kanal_values, futures_mpsc_values, tokio_mpsc_sends,
+    async_channel_sends, flume_sends, kanal_sends,
 }
 
 /// What a reader is told is what is asserted above, with the versions of the lock file.

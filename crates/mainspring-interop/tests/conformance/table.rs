@@ -1,7 +1,10 @@
 //! What was found, by peer and case.
 
 use crate::MakeSuite;
-use crate::channels::{AsyncChannel, Flume, FuturesMpsc, Kanal, TokioMpsc};
+use crate::channels::{
+    AsyncChannel, BoundedAsyncChannel, BoundedFlume, BoundedKanal, BoundedTokioMpsc, Flume,
+    FuturesMpsc, Kanal, TokioMpsc,
+};
 use crate::peers::{
     AsyncChannelRecv, AsyncChannelSend, AsyncLockMutex, AsyncLockSemaphore, EventListener,
     FlumeRecv, FuturesMutex, KanalRecv, ThingbufSend, TokioMpscSend, TokioMutex, TokioNotify,
@@ -328,5 +331,44 @@ pub(crate) const PEERS: &[Peer] = &[
         suite: values::<FuturesMpsc>(),
         misses: &[],
         varies: &[],
+    },
+    Peer {
+        name: "tokio_mpsc_sends",
+        package: "tokio",
+        what: "bounded `mpsc`, values",
+        suite: values::<BoundedTokioMpsc>(),
+        misses: &[],
+        varies: &[],
+    },
+    Peer {
+        name: "async_channel_sends",
+        package: "async-channel",
+        what: "bounded, values",
+        suite: values::<BoundedAsyncChannel>(),
+        misses: &[
+            ("dropped_end_frees_values", "failed"),
+            ("value_drop_panics", "failed"),
+        ],
+        varies: &[],
+    },
+    Peer {
+        name: "flume_sends",
+        package: "flume",
+        what: "bounded, values",
+        suite: values::<BoundedFlume>(),
+        misses: &[("dropped_end_frees_values", "failed")],
+        varies: &[],
+    },
+    Peer {
+        name: "kanal_sends",
+        package: "kanal",
+        what: "bounded, values",
+        suite: values::<BoundedKanal>(),
+        misses: &[
+            ("dropped_receive_loses_nothing", "failed"),
+            ("dropped_end_frees_values", "failed"),
+            ("repolled_send_is_woken", "failed"),
+        ],
+        varies: &["threads_receive_exactly_once", "threads_withdraw_sends"],
     },
 ];

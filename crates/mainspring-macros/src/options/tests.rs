@@ -1,4 +1,4 @@
-use super::{Attribute, Options, parse};
+use super::{Attribute, Flavor, Options, parse};
 use crate::token::tests::read;
 use crate::token::{Bracket, Token, Tree};
 
@@ -7,14 +7,39 @@ fn every_option_is_understood() {
     let (options, problems) = parse(Attribute::Test, &read("paused, backend = \"poll\","));
     assert_eq!(problems, []);
     let expected = Options {
+        flavor: Flavor::Local,
+        workers: None,
         backend: Some("poll"),
         paused: true,
     };
     assert_eq!(options, expected);
-    let (options, problems) = parse(Attribute::Main, &read("flavor = \"local\""));
-    assert_eq!((options, problems), (Options::default(), vec![]));
-    let nothing = parse::<usize>(Attribute::Main, &[]);
-    assert_eq!(nothing, (Options::default(), vec![]));
+    let (options, problems) = parse(Attribute::Test, &read("workers = 1_0, backend = \"auto\""));
+    assert_eq!(problems, []);
+    let expected = Options {
+        flavor: Flavor::Multi,
+        workers: Some(10),
+        backend: Some("auto"),
+        paused: false,
+    };
+    assert_eq!(options, expected);
+}
+
+#[test]
+fn flavor_is_what_was_said_or_goes_with_the_workers_or_is_the_attributes_own() {
+    use Attribute::{Main, Test};
+    let cases = [
+        (Main, "", Flavor::Multi),
+        (Test, "", Flavor::Local),
+        (Main, "flavor = \"local\"", Flavor::Local),
+        (Test, "flavor = \"multi\"", Flavor::Multi),
+        (Test, "workers = 2", Flavor::Multi),
+        (Main, "workers = 2, flavor = \"multi\"", Flavor::Multi),
+        (Test, "flavor = \"local\", paused", Flavor::Local),
+    ];
+    for (attribute, text, flavor) in cases {
+        let (options, problems) = parse(attribute, &read(text));
+        assert_eq!((options.flavor, problems), (flavor, vec![]), "{text}");
+    }
 }
 
 #[test]
@@ -35,13 +60,35 @@ fn problems_say_what_is_wrong_and_stand_where_it_is() {
     // The options, a part of the message, the number of the token at which it stands.
     let cases = [
         ("speed = 3", "no option `speed`: there are `paused`", 0),
-        ("workers = 4", "the work-stealing pool is not built yet", 0),
+        ("workers = 0", "there are 1 to 4096 workers, not 0", 2),
+        ("workers = 4097", "there are 1 to 4096 workers, not 4097", 2),
+        ("workers = 99999999999999999999", "there are 1 to 4096", 2),
+        ("workers = \"4\"", "the value is a number: `workers = 4`", 2),
+        ("workers = 4usize", "the value is a number", 2),
+        ("workers = many", "the value is a number", 2),
+        ("workers + 4", "the value is a number", 2),
+        ("workers", "`workers` has a value: `workers = 4`", 0),
+        ("workers = 4 4", "`workers` has a value", 3),
         (
-            "flavor = \"multi\"",
-            "the work-stealing pool is not built yet",
+            "workers = 4, flavor = \"local\"",
+            "`flavor = \"local\"` is one thread",
+            0,
+        ),
+        (
+            "workers = 4, paused",
+            "time is paused on one thread only",
+            4,
+        ),
+        (
+            "paused, flavor = \"multi\"",
+            "time is paused on one thread only",
+            0,
+        ),
+        (
+            "flavor = \"fast\"",
+            "no flavor \"fast\": there are \"multi\" and \"local\"",
             2,
         ),
-        ("flavor = \"fast\"", "no flavor \"fast\"", 2),
         (
             "backend = \"epoll\"",
             "there are \"auto\", \"uring\" and \"poll\"",
@@ -71,7 +118,7 @@ fn problems_say_what_is_wrong_and_stand_where_it_is() {
 
 #[test]
 fn paused_is_refused_in_main_and_all_problems_are_told_at_once() {
-    let (_, problems) = parse(Attribute::Main, &read("paused, workers = 2"));
+    let (_, problems) = parse(Attribute::Main, &read("paused, workers = 0"));
     assert_eq!(problems.len(), 2);
     assert!(problems[0].message.contains("in tests only"));
 }

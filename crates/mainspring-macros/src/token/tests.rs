@@ -3,7 +3,7 @@
 
 use super::{Bracket, Token, Tree};
 
-/// The token trees of `text`, which has words, string literals, signs and brackets.
+/// The token trees of `text`, which has words, literals of strings and numbers, signs and brackets.
 pub(crate) fn read(text: &str) -> Vec<Token<usize>> {
     let characters: Vec<char> = text.chars().collect();
     let mut reader = Reader {
@@ -32,6 +32,7 @@ impl Reader<'_> {
                 '[' => self.group(Bracket::Square),
                 '{' => self.group(Bracket::Curly),
                 '"' => Tree::Literal(self.literal()),
+                '0'..='9' => Tree::Literal(self.word(character)),
                 _ if is_in_word(character) => Tree::Word(self.word(character)),
                 sign => Tree::Sign(sign),
             };

@@ -1,6 +1,7 @@
 //! Requests over a bounded channel, worked on under a semaphore, answered over a oneshot, with the
 //! progress in a watch. Every future may be dropped wherever it can be.
 
+use crate::ODDS;
 use crate::ledger::{InOrder, Ledger, Parcel};
 use mainspring_core::sync::{Crew, below, block_on, explore, thread, wait_or_drop};
 use mainspring_sync::semaphore::Semaphore;
@@ -12,12 +13,14 @@ struct Request {
     answer: oneshot::Sender<u32>,
 }
 
-/// How many waits one in which is given up.
-const ODDS: u32 = 8;
-
-/// Sends `count` requests and waits for their answers. How many were answered.
-fn ask(requests: &channel::Sender<Request>, ledger: &Ledger, sender: u32, count: u32) -> u32 {
-    let mut answered = 0;
+/// Sends `count` requests and waits for their answers. How many were sent, and how many answered.
+fn ask(
+    requests: &channel::Sender<Request>,
+    ledger: &Ledger,
+    sender: u32,
+    count: u32,
+) -> (u32, u32) {
+    let (mut sent, mut answered) = (0, 0);
     for number in 0..count {
         let (answer, answers) = oneshot::channel();
         let parcel = ledger.parcel(sender, number);
@@ -32,12 +35,13 @@ fn ask(requests: &channel::Sender<Request>, ledger: &Ledger, sender: u32, count:
         if !is_sent {
             continue;
         }
+        sent += 1;
         if let Some(answer) = wait_or_drop(ODDS, answers) {
             assert_eq!(answer, Ok(sender + number), "lost, or somebody else's");
             answered += 1;
         }
     }
-    answered
+    (sent, answered)
 }
 
 /// Receives until the end.
@@ -88,11 +92,49 @@ fn requests_are_answered_once_and_in_order_whatever_is_dropped() {
         }
         drop((queue, progress));
         workers.run();
-        let answered: u32 = asking.into_iter().map(|it| it.join().unwrap()).sum();
-        let followed = following.join().unwrap();
+        let (mut sent, mut answered) = (0, 0);
+        for asked in asking {
+            let (more_sent, more_answered) = asked.join().unwrap();
+            sent += more_sent;
+            answered += more_answered;
+        }
         let received = u32::try_from(ledger.settle()).unwrap();
-        assert_eq!(followed, received, "the last progress was not seen");
+        assert_eq!(
+            received, sent,
+            "what was sent is received, and nothing else"
+        );
         assert!(answered <= received);
+        let followed = following.join().unwrap();
+        assert_eq!(followed, received, "the last progress was not seen");
+        assert_eq!(permits.available(), 1, "a permit was lost");
+    });
+}
+
+/// As above, and workers are dropped with what they have in their hands, and hired again.
+#[test]
+fn requests_are_settled_when_workers_are_dropped() {
+    explore(|| {
+        let ledger = Ledger::default();
+        let (requests, queue) = channel::bounded(2);
+        let permits = Arc::new(Semaphore::new(1));
+        let (progress, _seen) = watch::channel(0);
+        let asking = {
+            let ledger = ledger.clone();
+            thread::spawn(move || ask(&requests, &ledger, 0, 4))
+        };
+        while !queue.is_closed() || !queue.is_empty() {
+            let mut workers = Crew::new();
+            for _ in 0..2 {
+                workers.add(serve(queue.clone(), Arc::clone(&permits), progress.clone()));
+            }
+            workers.run_or_drop(ODDS);
+            thread::yield_now();
+        }
+        let (sent, answered) = asking.join().unwrap();
+        drop(queue);
+        let received = u32::try_from(ledger.settle()).unwrap();
+        assert!(answered <= received && received <= sent);
+        assert_eq!(*progress.borrow(), received);
         assert_eq!(permits.available(), 1, "a permit was lost");
     });
 }

@@ -1,7 +1,7 @@
 //! The tables of cases, and the macros that make tests of them.
 
 use super::{Channel, Check, Subject, Trail};
-use super::{channel, closing, drops, memory, order, panics, races, reentry, spent, wakers};
+use super::{channel, closing, drops, memory, order, panics, races, reentry, sends, spent, wakers};
 
 /// What the outcome of a case hangs on, besides the primitive.
 ///
@@ -99,6 +99,14 @@ pub fn channel_cases<C: Channel>() -> Vec<Case> {
         Steps: channel::value_drop_calls_back::<C>,
         Steps: channel::value_drop_panics::<C>,
         Races: channel::threads_receive_exactly_once::<C>,
+        Steps: sends::dropped_send_is_withdrawn::<C>,
+        Steps: sends::repolled_send_is_woken::<C>,
+        Steps: sends::dropped_granted_send::<C>,
+        Steps: sends::closed_send_is_settled::<C>,
+        Steps: sends::orphaned_send_is_settled::<C>,
+        Steps: sends::waiting_value_drop_calls_back::<C>,
+        Steps: sends::waiting_value_drop_panics::<C>,
+        Races: sends::threads_withdraw_sends::<C>,
     ]
 }
 
@@ -152,7 +160,10 @@ macro_rules! channel_conformance {
             $name, $crate::conformance::Suite::of_channel::<$channel>();
             values_arrive_in_order, dropped_receive_loses_nothing,
             closed_delivers_what_was_sent, dropped_end_frees_values, value_drop_calls_back,
-            value_drop_panics, threads_receive_exactly_once,
+            value_drop_panics, threads_receive_exactly_once, dropped_send_is_withdrawn,
+            repolled_send_is_woken, dropped_granted_send, closed_send_is_settled,
+            orphaned_send_is_settled, waiting_value_drop_calls_back,
+            waiting_value_drop_panics, threads_withdraw_sends,
         }
     };
 }

@@ -20,27 +20,31 @@ use std::time::Duration;
 #[must_use]
 pub struct ChannelShape {
     capacity: usize,
-    receivers: usize,
-    closes: bool,
+    pub(super) receivers: usize,
+    pub(super) closes: bool,
+    pub(super) senders_wait: bool,
+    pub(super) takes_from_senders: bool,
 }
 
 impl ChannelShape {
-    /// Holds so many values, and any number of tasks may receive at the same time.
-    pub const fn many_receivers(capacity: usize) -> Self {
+    const fn with(capacity: usize, receivers: usize) -> Self {
         Self {
             capacity,
-            receivers: usize::MAX,
+            receivers,
             closes: false,
+            senders_wait: false,
+            takes_from_senders: false,
         }
+    }
+
+    /// Holds so many values, and any number of tasks may receive at the same time.
+    pub const fn many_receivers(capacity: usize) -> Self {
+        Self::with(capacity, usize::MAX)
     }
 
     /// Holds so many values; one task receives at a time.
     pub const fn one_receiver(capacity: usize) -> Self {
-        Self {
-            capacity,
-            receivers: 1,
-            closes: false,
-        }
+        Self::with(capacity, 1)
     }
 
     /// It can be closed so that what was sent before is still received.
@@ -48,11 +52,28 @@ impl ChannelShape {
         self.closes = true;
         self
     }
+
+    /// Senders can wait for room: [`send`](Channel::send). One that is dropped before it is ready
+    /// has not sent.
+    pub const fn senders_wait(mut self) -> Self {
+        self.senders_wait = true;
+        self
+    }
+
+    /// As [`senders_wait`](Self::senders_wait), but who receives takes the value out of a sender
+    /// that waits: one that is dropped after that has sent, though it was not ready.
+    pub const fn takes_from_senders(mut self) -> Self {
+        self.takes_from_senders = true;
+        self.senders_wait()
+    }
 }
+
+/// What a send came to: done; or refused, and its value handed back, or dropped where it is not.
+pub type Sent = Result<(), Option<Parcel>>;
 
 /// A channel in the hands of the suite, with both of its ends.
 pub trait Channel: Send + Sync + Sized + 'static {
-    /// What it can do. It holds three values or more.
+    /// What it can do. It holds three values or more, or none.
     fn shape() -> ChannelShape;
 
     /// A fresh one, empty.
@@ -62,6 +83,16 @@ pub trait Channel: Send + Sync + Sized + 'static {
     ///
     /// It must not hold a lock of its own while it calls the channel, which drops values.
     fn try_send(&self, parcel: Parcel) -> Result<(), Parcel>;
+
+    /// A future that sends, and waits until there is room; `None` if the shape does not say that
+    /// [there is such a send](ChannelShape::senders_wait).
+    ///
+    /// It must hold nothing but the channel's own future besides an `Arc` of this and, before that
+    /// future has it, the value.
+    fn send(self: &Arc<Self>, parcel: Parcel) -> Option<Boxed<Sent>> {
+        drop(parcel);
+        None
+    }
 
     /// A future that receives one; `None` if there will never be another.
     ///
@@ -79,12 +110,16 @@ pub trait Channel: Send + Sync + Sized + 'static {
 
 type Receive = Hand<Option<Parcel>>;
 
-fn receive<C: Channel>(channel: &Arc<C>) -> Receive {
+pub(super) fn receive<C: Channel>(channel: &Arc<C>) -> Receive {
     Hand::new(channel.recv())
 }
 
-fn count<C: Channel>() -> usize {
-    C::shape().capacity.min(5)
+/// How many values a case puts into it; it does not apply if none fits.
+fn count<C: Channel>() -> Result<usize, Miss> {
+    match C::shape().capacity {
+        0 => Err(Miss::DoesNotApply("it holds no value".to_owned())),
+        capacity => Ok(capacity.min(5)),
+    }
 }
 
 fn send<C: Channel>(channel: &C, parcel: Parcel) -> Check {
@@ -101,10 +136,10 @@ pub(super) fn values_arrive_in_order<C: Channel>(trail: &Trail) -> Check {
     // More laps than a ring has slots.
     for lap in 0..40 {
         trail.at(format_args!("lap {lap} of sending and receiving"));
-        for _ in 0..count::<C>() {
+        for _ in 0..count::<C>()? {
             send(&*channel, parcels.plain(producer.stamp()))?;
         }
-        for _ in 0..count::<C>() {
+        for _ in 0..count::<C>()? {
             let Poll::Ready(Some(parcel)) = receive(&channel).poll() else {
                 return Err(Miss::Fails("a value that was sent is not there".to_owned()));
             };
@@ -122,6 +157,7 @@ pub(super) fn values_arrive_in_order<C: Channel>(trail: &Trail) -> Check {
 
 /// A receive that is dropped in any state leaves the value to the next.
 pub(super) fn dropped_receive_loses_nothing<C: Channel>(trail: &Trail) -> Check {
+    count::<C>()?;
     let receivers = C::shape().receivers.min(3);
     let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
     let mut producer = History::new().producer();
@@ -159,7 +195,7 @@ pub(super) fn closed_delivers_what_was_sent<C: Channel>(trail: &Trail) -> Check 
     }
     let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
     let mut producer = History::new().producer();
-    let stamps: Vec<_> = (0..count::<C>()).map(|_| producer.stamp()).collect();
+    let stamps: Vec<_> = (0..count::<C>()?).map(|_| producer.stamp()).collect();
     for stamp in &stamps {
         send(&*channel, parcels.plain(*stamp))?;
     }
@@ -188,7 +224,7 @@ pub(super) fn closed_delivers_what_was_sent<C: Channel>(trail: &Trail) -> Check 
 pub(super) fn dropped_end_frees_values<C: Channel>(trail: &Trail) -> Check {
     let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
     let mut producer = History::new().producer();
-    for _ in 0..count::<C>() {
+    for _ in 0..count::<C>()? {
         send(&*channel, parcels.plain(producer.stamp()))?;
     }
     trail.at("the last receiver is dropped with values in the channel");
@@ -209,7 +245,7 @@ pub(super) fn value_drop_calls_back<C: Channel>(trail: &Trail) -> Check {
         }
         let channel = Arc::new(C::new());
         let mut producer = History::new().producer();
-        for _ in 0..count::<C>() {
+        for _ in 0..count::<C>()? {
             let (late, weak) = (parcels.plain(producer.stamp()), Arc::downgrade(&channel));
             let call = move || {
                 if let Some(channel) = weak.upgrade() {
@@ -242,10 +278,10 @@ pub(super) fn value_drop_calls_back<C: Channel>(trail: &Trail) -> Check {
 
 /// One value that panics as it is dropped does not leave the others undropped.
 pub(super) fn value_drop_panics<C: Channel>(trail: &Trail) -> Check {
-    for bomb in 0..count::<C>() {
+    for bomb in 0..count::<C>()? {
         let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
         let mut producer = History::new().producer();
-        for at in 0..count::<C>() {
+        for at in 0..count::<C>()? {
             let stamp = producer.stamp();
             let parcel = if at == bomb {
                 parcels.panicking(stamp)
@@ -273,6 +309,7 @@ pub(super) fn value_drop_panics<C: Channel>(trail: &Trail) -> Check {
 
 /// Seeded: threads send, others receive and drop receives, and every value arrives once.
 pub(super) fn threads_receive_exactly_once<C: Channel>(trail: &Trail) -> Check {
+    count::<C>()?;
     const PRODUCERS: usize = 2;
     const VALUES: usize = 300;
     let (channel, parcels) = (Arc::new(C::new()), Parcels::new());
@@ -323,7 +360,7 @@ pub(super) fn threads_receive_exactly_once<C: Channel>(trail: &Trail) -> Check {
 
 /// Receives until all was sent and nothing is left, and drops every third receive before it is
 /// ready.
-fn consume<C: Channel>(
+pub(super) fn consume<C: Channel>(
     channel: &Arc<C>,
     history: &History,
     is_over: &AtomicBool,

@@ -2,6 +2,7 @@
 
 mod broken;
 mod broken_channel;
+mod broken_send;
 mod broken_spent;
 mod reference;
 mod sloppy;

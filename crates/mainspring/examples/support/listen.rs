@@ -1,8 +1,10 @@
 //! From what the command line says to a listener.
 
+use mainspring::Backend;
 use mainspring::net::{TcpListener, lookup_host};
-use mainspring::{Backend, LocalRuntime};
 use std::io;
+
+use crate::runtime::AnyRuntime;
 
 /// Listens on the first address of `host`, a name or an IP address with a port, that is to be had.
 pub(crate) async fn on(host: &str) -> io::Result<TcpListener> {
@@ -18,7 +20,7 @@ pub(crate) async fn on(host: &str) -> io::Result<TcpListener> {
 
 /// Says where the server listens and what serves it, and why, if nobody asked for that.
 pub(crate) fn announce(
-    runtime: &LocalRuntime,
+    runtime: &AnyRuntime,
     asked: Backend,
     listener: &TcpListener,
 ) -> io::Result<()> {

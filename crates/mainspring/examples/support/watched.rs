@@ -1,52 +1,54 @@
 //! A connection that tells what it owes its client, and is closed so that the client gets it.
 
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
-use std::cell::Cell;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
 /// How far a connection is, for whoever polls it.
+///
+/// One task tells, and looks, on whichever thread it is.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// A request has come, and its answer is being made.
-    is_making: Cell<bool>,
+    is_making: AtomicBool,
     /// Something is to be written, and the system has not taken it yet.
-    is_writing: Cell<bool>,
+    is_writing: AtomicBool,
     /// Everything was written, and the client was told so.
-    is_ending: Cell<bool>,
+    is_ending: AtomicBool,
     /// The client has sent something after that.
-    has_heard: Cell<bool>,
+    has_heard: AtomicBool,
 }
 
 impl Progress {
     /// Whether an answer is being made or written.
     pub(crate) fn is_answering(&self) -> bool {
-        self.is_making.get() || self.is_writing.get()
+        self.is_making.load(Relaxed) || self.is_writing.load(Relaxed)
     }
 
     /// Whether our direction has ended, and the client's has not.
     pub(crate) fn is_ending(&self) -> bool {
-        self.is_ending.get()
+        self.is_ending.load(Relaxed)
     }
 
     /// Whether the client has sent something after our end, since this was asked last.
     pub(crate) fn has_heard(&self) -> bool {
-        self.has_heard.take()
+        self.has_heard.swap(false, Relaxed)
     }
 
     /// Makes an answer.
     pub(crate) async fn answering<T>(&self, answer: impl Future<Output = T>) -> T {
-        self.is_making.set(true);
+        self.is_making.store(true, Relaxed);
         let answer = answer.await;
-        self.is_making.set(false);
+        self.is_making.store(false, Relaxed);
         answer
     }
 
     fn wrote<T>(&self, result: Poll<T>) -> Poll<T> {
-        self.is_writing.set(result.is_pending());
+        self.is_writing.store(result.is_pending(), Relaxed);
         result
     }
 }
@@ -58,11 +60,11 @@ impl Progress {
 /// client has not received by then is lost.
 pub(crate) struct Watched<I> {
     stream: I,
-    progress: Rc<Progress>,
+    progress: Arc<Progress>,
 }
 
 impl<I> Watched<I> {
-    pub(crate) fn new(stream: I, progress: Rc<Progress>) -> Self {
+    pub(crate) fn new(stream: I, progress: Arc<Progress>) -> Self {
         Self { stream, progress }
     }
 }
@@ -93,10 +95,10 @@ impl<I: Read + Write + Unpin> Write for Watched<I> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.progress.is_ending.get() {
+        if !self.progress.is_ending.load(Relaxed) {
             let result = Pin::new(&mut self.stream).poll_shutdown(cx);
             ready!(self.progress.wrote(result))?;
-            self.progress.is_ending.set(true);
+            self.progress.is_ending.store(true, Relaxed);
         }
         let mut room = [0; 4_096];
         loop {
@@ -105,7 +107,7 @@ impl<I: Read + Write + Unpin> Write for Watched<I> {
             if buf.filled().is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            self.progress.has_heard.set(true);
+            self.progress.has_heard.store(true, Relaxed);
         }
     }
 

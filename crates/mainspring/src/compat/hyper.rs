@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`Io`] | [`Read`](::hyper::rt::Read), [`Write`](::hyper::rt::Write) | around a stream |
 //! | [`Timer`] | [`Timer`](::hyper::rt::Timer) | for timeouts: of headers, of keep-alive |
+//! | [`Spawn`] | [`Executor`](::hyper::rt::Executor) | for HTTP/2, on the runtime's threads |
 //! | [`SpawnLocal`] | [`Executor`](::hyper::rt::Executor) | for HTTP/2, on this thread |
 //!
 //! ```
@@ -33,6 +34,6 @@ mod executor;
 mod io;
 mod timer;
 
-pub use self::executor::SpawnLocal;
+pub use self::executor::{Spawn, SpawnLocal};
 pub use self::io::Io;
 pub use self::timer::{Sleep, Timer};

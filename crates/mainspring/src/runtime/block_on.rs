@@ -10,7 +10,8 @@ use std::future::Future;
 ///
 /// For `main`, for tests, and for threads that have one thing to wait for. Sockets and timers are
 /// served by this thread while it waits: no other is started. A program that configures its
-/// runtime, or ends it with a deadline and a report, makes a [`LocalRuntime`](crate::LocalRuntime).
+/// runtime, or ends it with a deadline and a report, makes a [`LocalRuntime`](crate::LocalRuntime)
+/// or a [`Runtime`](crate::Runtime), whose `block_on` is another: what is spawned there runs there.
 ///
 /// The future need be neither `Send` nor `'static`. Tasks that have not ended when it is ready are
 /// dropped, and so are cleanups; jobs on the blocking pool that have not begun are refused.

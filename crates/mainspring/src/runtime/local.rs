@@ -1,5 +1,7 @@
 //! The runtime of one thread.
 
+use super::Handle;
+use crate::Metrics;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::context::Entered;
 use mainspring_core::spawn::Spawner;
@@ -35,12 +37,13 @@ use std::time::Duration;
 ///
 /// # Whose a socket is
 ///
-/// A socket or a sleep belongs to the runtime that was running where it was made (a sleep, where it
-/// is first polled). While that runtime is not running, inside [`block_on`](Self::block_on),
-/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), nobody serves it, and a wait on it from
-/// elsewhere does not end. What is made where no runtime is running, on the thread that has built
-/// this one but is not in it, is served by a background thread instead: make it under
-/// [`enter`](Self::enter), or inside.
+/// A socket is served by the runtime inside which it is polled, if that has the same backend; else by
+/// the one that served it last, or inside which it was made. With readiness the first one in which it
+/// has to wait serves it for its whole life. A sleep belongs to the runtime in which it is first
+/// polled. While a runtime is not running, inside [`block_on`](Self::block_on),
+/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits
+/// on. What is made where no runtime is running, on the thread that has built this one but is not in
+/// it, is served by a background thread instead: make it under [`enter`](Self::enter), or inside.
 ///
 /// # Trade-offs
 ///
@@ -161,6 +164,12 @@ impl LocalRuntime {
         self.executor.spawn_local(future)
     }
 
+    /// A handle that spawns here from any thread, and hides which kind of runtime it is.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of_home(self.home())
+    }
+
     /// A handle through which other threads spawn closures that make futures here, `Send` or not.
     #[must_use]
     pub fn home(&self) -> Home {
@@ -204,6 +213,14 @@ impl LocalRuntime {
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskInfo> {
         self.executor.tasks()
+    }
+
+    /// What it has done, as that of one worker: polls and parks are counted, and tasks that are
+    /// there and that are ready. What would cost it a look at the clock, how long it was busy above
+    /// all, is not measured and reads zero.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.executor.metrics()
     }
 
     /// How many tasks have not ended, cleanups not counted.

@@ -75,3 +75,37 @@ async fn paused_clock_moves_for_tasks_too() {
         assert_eq!(woken.since(start), Duration::from_secs(hours * 3600));
     }
 }
+
+#[mainspring::main(workers = 2, backend = "poll")]
+async fn on_two_workers() -> usize {
+    let task = mainspring::spawn(async { mainspring::Handle::current().workers() });
+    task.await.expect("no panic")
+}
+
+#[mainspring::main]
+async fn on_all_cores() -> (usize, bool) {
+    let workers = mainspring::Handle::current().workers();
+    let task = mainspring::spawn(async { std::thread::current().id() });
+    let elsewhere = task.await.expect("no panic") != std::thread::current().id();
+    (workers, elsewhere)
+}
+
+#[test]
+fn main_runs_on_workers_unless_told_otherwise() {
+    assert_eq!(on_two_workers(), 2);
+    let cores = std::thread::available_parallelism().expect("a number of cores");
+    assert_eq!(on_all_cores(), (cores.get(), true));
+}
+
+#[mainspring::test(workers = 3)]
+async fn test_runs_on_workers_if_told_so() {
+    let own = std::thread::current().id();
+    let places = [0, 1, 2]
+        .map(|worker| mainspring::spawn_pinned(worker, || async { std::thread::current().id() }));
+    let mut seen = vec![own];
+    for place in places {
+        let place = place.await.expect("no panic");
+        assert!(!seen.contains(&place), "{place:?} of {seen:?}");
+        seen.push(place);
+    }
+}

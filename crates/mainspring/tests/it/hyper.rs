@@ -1,13 +1,15 @@
+use super::stealing::stealing;
 use super::{pair, runtimes};
 use hyper::body::Incoming;
 use hyper::client::conn::http1 as client;
+use hyper::rt::Executor;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use mainspring::compat::hyper::{Io, Timer};
+use mainspring::compat::hyper::{Io, Spawn, Timer};
 use mainspring::net::TcpStream;
-use mainspring::spawn_local;
 use mainspring::time::now;
+use mainspring::{spawn, spawn_local};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -68,6 +70,31 @@ fn client_and_server_talk_over_one_connection() {
         });
         let expected = [(StatusCode::OK, 200_000), (StatusCode::OK, 400_000)];
         assert_eq!(answers.expect("no error"), expected);
+    }
+}
+
+#[test]
+fn client_and_server_talk_on_several_threads() {
+    for runtime in stealing() {
+        let answers = runtime.block_on(async {
+            // Nothing of it stays on this thread.
+            spawn(async {
+                let (near, far) = pair().await;
+                let serving = spawn(serve(far));
+                let (mut sender, connection) = client::handshake(Io::new(near)).await?;
+                Spawn.execute(connection);
+                let mut answers = Vec::new();
+                for path in ["/a", "/bcd"] {
+                    answers.push(fetch(&mut sender, path).await?);
+                }
+                drop(sender);
+                serving.await.expect("no panic")?;
+                hyper::Result::Ok(answers)
+            })
+            .await
+        });
+        let expected = [(StatusCode::OK, 200_000), (StatusCode::OK, 400_000)];
+        assert_eq!(answers.expect("no panic").expect("no error"), expected);
     }
 }
 

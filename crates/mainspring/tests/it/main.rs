@@ -5,6 +5,7 @@ mod block_on;
 #[cfg(feature = "hyper")]
 mod hyper;
 mod runtime;
+mod stealing;
 
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::{Backend, LocalRuntime};
@@ -14,15 +15,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// A runtime for each backend that is to be had here.
-fn runtimes() -> Vec<LocalRuntime> {
+/// The backends that are to be had here.
+fn backends() -> Vec<Backend> {
     let mut backends = vec![Backend::Poll];
     let best = Backend::explain().used();
     if best != Backend::Poll {
         backends.push(best);
     }
+    backends
+}
+
+/// A runtime for each backend that is to be had here.
+fn runtimes() -> Vec<LocalRuntime> {
     let build = |backend| LocalRuntime::builder().backend(backend).build();
-    let runtimes: io::Result<Vec<_>> = backends.into_iter().map(build).collect();
+    let runtimes: io::Result<Vec<_>> = backends().into_iter().map(build).collect();
     runtimes.expect("a runtime over what is to be had")
 }
 

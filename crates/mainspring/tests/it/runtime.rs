@@ -237,13 +237,21 @@ fn runtimes_of_one_thread_take_turns() {
 }
 
 #[test]
-fn socket_outlives_its_runtime_and_says_so() {
+fn socket_outlives_its_runtime_and_is_served_where_it_is_polled() {
     for runtime in runtimes() {
-        let (mut client, _server) = runtime.block_on(pair());
+        let (mut client, mut server) = runtime.block_on(pair());
         drop(runtime);
-        let read = mainspring::block_on(async { client.read(&mut [0]).await });
+        // Where nobody could tell when it is ready, it says so.
+        let read = mainspring_executor::block_on(client.read(&mut [0]));
         let error = read.expect_err("nobody tells when it is ready");
         assert!(error.to_string().contains("MS0005"), "{error}");
+        // Where somebody can, it goes on.
+        let mut byte = [0];
+        let read = mainspring::block_on(async {
+            server.write_all(b"x").await?;
+            client.read(&mut byte).await
+        });
+        assert_eq!((read.expect("it is served"), byte), (1, *b"x"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The dialogue with the example `chat`: two guests that talk, and a third that does not read.
 
-use super::server;
+use super::server::{self, Form};
 use crate::context::Context;
 use crate::run::Service;
 use crate::stage::echo_client::connect;
@@ -21,7 +21,12 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
     server::drive(ctx, executable, &[], dialogue)
 }
 
-fn dialogue(_ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
+fn dialogue(
+    _ctx: &Context,
+    address: SocketAddr,
+    server: &mut Service,
+    _form: Form,
+) -> Result<(), String> {
     conversation(address, server).map_err(|error| format!("chatting at {address}: {error}"))
 }
 

@@ -1,6 +1,6 @@
 //! The dialogue with the example `echo`.
 
-use super::server;
+use super::server::{self, Form};
 use crate::context::Context;
 use crate::run::Service;
 use crate::stage::echo_client;
@@ -13,7 +13,12 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
     server::drive(ctx, executable, &[], dialogue)
 }
 
-fn dialogue(_ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
+fn dialogue(
+    _ctx: &Context,
+    address: SocketAddr,
+    server: &mut Service,
+    _form: Form,
+) -> Result<(), String> {
     echo_client::talk(address)?;
     the_end(address, server)
         .map_err(|error| format!("connections that are open when the server ends: {error}"))

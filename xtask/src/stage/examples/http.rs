@@ -3,7 +3,7 @@
 
 use super::descriptors;
 use super::http_client::{Answer, Connection, request};
-use super::server;
+use super::server::{self, Form};
 use crate::context::Context;
 use crate::run::{Ending, Service};
 use std::io;
@@ -32,8 +32,17 @@ pub(super) fn drive(ctx: &Context, executable: &Path) -> Result<(), String> {
     server::drive(ctx, executable, &["--header-timeout=1"], dialogue)
 }
 
-fn dialogue(ctx: &Context, address: SocketAddr, server: &mut Service) -> Result<(), String> {
-    let half_heads = descriptors::affordable(HALF_HEADS);
+fn dialogue(
+    ctx: &Context,
+    address: SocketAddr,
+    server: &mut Service,
+    form: Form,
+) -> Result<(), String> {
+    let half_heads = match form {
+        Form::OneThread => descriptors::affordable(HALF_HEADS),
+        // Whether workers take as many is not the question: whether they do the same is.
+        Form::Workers => descriptors::affordable(HALF_HEADS / 10),
+    };
     let told = |what: &str, result: io::Result<()>| {
         result.map_err(|error| format!("{what}, {address}: {error}"))
     };

@@ -16,10 +16,28 @@ const END_LIMIT: Duration = Duration::from_secs(20);
 const EVERYWHERE: &str = "poll";
 
 /// Speaks to a server that was started.
-pub(super) type Dialogue = fn(&Context, SocketAddr, &mut Service) -> Result<(), String>;
+pub(super) type Dialogue = fn(&Context, SocketAddr, &mut Service, Form) -> Result<(), String>;
 
-/// Starts the example on the best backend that this system allows and on the one that is to be had
-/// everywhere, holds the dialogue with each, and ends it with SIGTERM.
+/// On which runtime a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    OneThread,
+    Workers,
+}
+
+impl Form {
+    const ALL: [Self; 2] = [Self::OneThread, Self::Workers];
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::OneThread => &[],
+            Self::Workers => &["--workers=4"],
+        }
+    }
+}
+
+/// Starts the example on either runtime, each on the best backend that this system allows and on
+/// the one that is to be had everywhere, holds the dialogue with each, and ends it with SIGTERM.
 pub(super) fn drive(
     ctx: &Context,
     executable: &Path,
@@ -28,11 +46,26 @@ pub(super) fn drive(
 ) -> Result<(), String> {
     command_line(ctx, executable)?;
     explains(ctx, executable)?;
-    let best = on_backend(ctx, executable, "auto", options, dialogue)?;
+    for form in Form::ALL {
+        let options = [options, form.options()].concat();
+        let talk = |address, server: &mut Service| dialogue(ctx, address, server, form);
+        on_both_backends(ctx, executable, &options, &talk)
+            .map_err(|why| format!("{form:?} {why}"))?;
+    }
+    Ok(())
+}
+
+fn on_both_backends(
+    ctx: &Context,
+    executable: &Path,
+    options: &[&str],
+    talk: &dyn Fn(SocketAddr, &mut Service) -> Result<(), String>,
+) -> Result<(), String> {
+    let best = on_backend(ctx, executable, "auto", options, talk)?;
     if best == EVERYWHERE {
         return Ok(());
     }
-    let served = on_backend(ctx, executable, EVERYWHERE, options, dialogue)?;
+    let served = on_backend(ctx, executable, EVERYWHERE, options, talk)?;
     if served != EVERYWHERE {
         return Err(format!("asked for {EVERYWHERE}, served by {served}"));
     }
@@ -51,6 +84,8 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["--backend", "epoll"], "no backend is called \"epoll\""),
     (&["--backend=epoll"], "no backend is called \"epoll\""),
     (&["--backend="], "no backend is called \"\""),
+    (&["--workers", "-1"], "`--workers -1`: it is negative"),
+    (&["--workers=many"], "`--workers many`: "),
 ];
 
 /// Help is help, and what is wrong is told.
@@ -102,7 +137,7 @@ fn on_backend(
     executable: &Path,
     backend: &str,
     options: &[&str],
-    dialogue: Dialogue,
+    talk: &dyn Fn(SocketAddr, &mut Service) -> Result<(), String>,
 ) -> Result<String, String> {
     let command = (ctx.command(executable))
         .args(["--addr", "127.0.0.1:0", "--backend", backend])
@@ -110,7 +145,7 @@ fn on_backend(
     let mut server = command.start_service()?;
     let said = server.wait_for_line("listening on ", START_LIMIT)?;
     let (address, served) = read(&said)?;
-    dialogue(ctx, address, &mut server)
+    talk(address, &mut server)
         .map_err(|why| format!("on {served}: {why}\n{}", server.written()))?;
     server.terminate();
     let written = server.wait_for_end(END_LIMIT)?;

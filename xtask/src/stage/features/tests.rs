@@ -18,6 +18,7 @@ fn package(features: &[&str]) -> Package {
 #[test]
 fn each_feature_is_checked_alone_and_all_but_loom_together() {
     assert_eq!(combinations(&package(&["loom"])), [""]);
+    assert_eq!(combinations(&package(&["loom", "shuttle"])), [""]);
     assert_eq!(combinations(&package(&["loom", "sink"])), ["", "sink"]);
     assert_eq!(
         combinations(&package(&["default", "hyper", "loom", "tower"])),

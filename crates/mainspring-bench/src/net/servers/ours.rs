@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use mainspring::compat::hyper::Io;
-use mainspring_executor::{LocalExecutor, spawn_local};
+use mainspring_executor::{LocalExecutor, Pool, spawn_local};
 use mainspring_reactor::net::{TcpListener, TcpStream};
 use mainspring_reactor::{Backend, Reactor};
 use mainspring_timer::TimerDriver;
@@ -50,6 +50,33 @@ pub fn hyper(listener: std::net::TcpListener, job: Job) {
 /// hyper through the facade's adapter, over epoll.
 pub fn hyper_poll(listener: std::net::TcpListener, job: Job) {
     serve(listener, job, Backend::Poll, connection_hyper);
+}
+
+/// Two workers that take tasks from each other, a ring each.
+pub fn two_workers(listener: std::net::TcpListener, job: Job) {
+    serve_two(listener, job, Backend::Uring);
+}
+
+/// Two workers that take tasks from each other, readiness.
+pub fn two_workers_poll(listener: std::net::TcpListener, job: Job) {
+    serve_two(listener, job, Backend::Poll);
+}
+
+fn serve_two(listener: std::net::TcpListener, job: Job, backend: Backend) {
+    announce(listener.local_addr().expect("an address"));
+    let pool = Pool::builder()
+        .workers(2)
+        .driver(move |_| Ok(Box::new(TimerDriver::new(Reactor::shared(backend)?))));
+    let pool = pool.build().expect("a pool");
+    // As in the others, the accepts are the main future's.
+    pool.block_on(async move {
+        let listener = TcpListener::from_std(listener).expect("a listener");
+        assert_eq!(listener.backend(), backend);
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            mainspring_executor::spawn(connection_plain(stream, job)).detach();
+        }
+    });
 }
 
 fn serve<F, C>(listener: std::net::TcpListener, job: Job, backend: Backend, connection: C)

@@ -16,6 +16,7 @@
 //! - **shuttle.balance** — what an execution takes from [`alloc`], it has given back when it is
 //!   over.
 
+use ::shuttle::current::{context_switches, try_get_current_task};
 use ::shuttle::rand::{Rng, RngCore, thread_rng};
 use ::shuttle::scheduler::{
     PctScheduler, RandomScheduler, Scheduler, UncontrolledNondeterminismCheckScheduler,
@@ -26,15 +27,17 @@ use ::std::cell::Cell;
 use ::std::fmt;
 use ::std::panic::{set_hook, take_hook};
 use ::std::sync::{Arc, Once};
+use ::std::time::Duration;
 
 /// Executions under each scheduler in one round.
-const ROUND: u64 = 50;
+const ROUND: usize = 50;
 
-/// The depths at which PCT looks: ordering bugs of two and three points, and a few beyond.
-const DEPTHS: [usize; 3] = [2, 3, 5];
+/// The depths at which PCT looks, and what it is called there: ordering bugs of two and three
+/// points, and a few beyond.
+const DEPTHS: [(usize, &str); 3] = [(2, "PCT 2"), (3, "PCT 3"), (5, "PCT 5")];
 
 /// Schedules of a round that are run twice.
-const TWICE: u64 = 3;
+const TWICE: usize = 3;
 
 /// Steps after which an execution is said to run for ever.
 const STEPS_MAX: usize = 200_000;
@@ -58,25 +61,22 @@ const SEED: u64 = 0x6d61_696e_7370_7269;
 pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     announce_failures();
     let body = Arc::new(body);
-    let rounds = variable("ITERATIONS").unwrap_or(1).div_ceil(ROUND).max(1);
+    let iterations = variable("ITERATIONS").unwrap_or(1).max(1);
     let mut seed = variable("SEED").unwrap_or(SEED);
-    for _ in 0..rounds {
-        let twice = RandomScheduler::new_from_seed(seed, TWICE as usize);
+    for _ in 0..iterations.div_ceil(ROUND as u64) {
+        let twice = RandomScheduler::new_from_seed(seed, TWICE);
         let twice = UncontrolledNondeterminismCheckScheduler::new(twice);
         run(seed, "random, twice", twice, &body);
-        let random = RandomScheduler::new_from_seed(seed, ROUND as usize);
+        let random = RandomScheduler::new_from_seed(seed, ROUND);
         run(seed, "random", random, &body);
-        for depth in DEPTHS {
-            let pct = PctScheduler::new_from_seed(seed, depth, ROUND as usize);
-            run(seed, PCT[depth], pct, &body);
+        for (depth, name) in DEPTHS {
+            let pct = PctScheduler::new_from_seed(seed, depth, ROUND);
+            run(seed, name, pct, &body);
         }
         // The step of Steele, Lea and Flood's SplitMix64; the schedulers mix it.
         seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     }
 }
-
-/// What PCT at a depth is called.
-const PCT: [&str; 6] = ["", "", "PCT 2", "PCT 3", "", "PCT 5"];
 
 /// One scheduler of one round.
 fn run<F: Fn() + Send + Sync + 'static>(
@@ -170,6 +170,14 @@ pub fn below(bound: u32) -> u32 {
 /// 64 random bits, which a replay draws again. To be called in an execution.
 pub fn entropy() -> u64 {
     thread_rng().next_u64()
+}
+
+/// The time since an execution began: a microsecond a step, so that it is the same in a replay.
+#[must_use]
+pub fn elapsed() -> Duration {
+    let is_in_one = try_get_current_task().is_some();
+    let steps = if is_in_one { context_switches() } else { 0 };
+    Duration::from_micros(steps as u64)
 }
 
 fn assert_balance() {

@@ -25,14 +25,14 @@
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 ))]
 mod counter;
 
 #[cfg(not(all(
     target_os = "linux",
     target_arch = "x86_64",
-    not(all(mainspring_loom, feature = "loom"))
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
 )))]
 #[path = "fast/no_counter.rs"]
 mod counter;

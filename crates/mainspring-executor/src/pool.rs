@@ -1,0 +1,495 @@
+//! The work-stealing pool.
+//!
+//! # The walk of one wake
+//!
+//! ```text
+//!   driver of worker A ─▶ waker ─▶ task word: idle → scheduled ─▶ Schedule::schedule
+//!       on A's thread:     A's slot (the first of the turn) or A's queue; nobody is told
+//!       elsewhere:         the injector, a fence, a look at the idle word, perhaps an unpark
+//!   A: slot ─▶ poll; or A: queue ─▶ poll; or B, who searches: half of A's queue ─▶ B's queue
+//! ```
+//!
+//! | file | has |
+//! |---|---|
+//! | `shared` | what the workers share, and where a task goes |
+//! | `desk` | a worker's end of its queue, found through a thread-local |
+//! | `remote` | a worker as the others see it |
+//! | `idle` | who sleeps and who searches, and why no wake-up is lost |
+//! | `worker` | the steppable worker: which task is next, a turn, falling asleep |
+//! | `lane` | the tasks that stay with one worker |
+//! | `registry` | all tasks, in shards |
+//! | `thread`, `builder` | starting and running the threads |
+//! | `seat` | blocking on a future from outside |
+//! | `end` | the shutdown |
+
+mod builder;
+mod counters;
+mod desk;
+mod end;
+mod hub;
+mod idle;
+mod lane;
+mod registry;
+mod remote;
+mod seat;
+mod shared;
+mod thread;
+mod worker;
+
+pub use self::builder::PoolBuilder;
+pub use self::counters::WorkerMetrics;
+pub(crate) use self::registry::{OnAdmit, Registry};
+
+use self::hub::Hub;
+use crate::block_on::refuse_inside_a_poll;
+use crate::shutdown::ShutdownReport;
+use mainspring_core::blocking::BlockingGroup;
+use mainspring_core::context::{Entered, Slot};
+use mainspring_core::spawn::{Lane, Spawner};
+use mainspring_core::sync::{Mutex, thread_local};
+use mainspring_core::task::{JoinHandle, TaskInfo};
+use mainspring_core::time;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+thread_local! {
+    /// The pool that this thread works for, or blocks on.
+    static CURRENT: Slot<PoolHandle> = const { Slot::new() };
+}
+
+/// Runs tasks on several threads, each of which takes work from the others when it has none.
+///
+/// For services whose load does not divide itself evenly, and for every program whose futures are
+/// `Send`. Where each connection can stay on the core that accepted it, one
+/// [`LocalExecutor`](crate::LocalExecutor) a core does with less.
+///
+/// The threads run from [`build`](PoolBuilder::build) until [`shutdown`](Self::shutdown) or the
+/// drop of the pool; handles do not keep them.
+///
+/// # Guarantees
+///
+/// - A task runs on one thread at a time, and on any of them, unless it was
+///   [pinned](Self::spawn_pinned).
+/// - No task waits in a queue while all workers sleep.
+/// - A worker polls the task that was woken last first, three times in a row at most; then in the
+///   order in which tasks became ready. One that yields goes to the end.
+/// - After at most 61 polls, or about 200 µs of them, a worker looks at its driver.
+/// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or the unobserved-failure
+///   hook when nobody joins. A panic takes no worker down.
+///
+/// # Trade-offs
+///
+/// One task that is ready wakes no second worker: the worker that made it ready comes to it next.
+/// So a task that spawns or wakes another and then blocks its thread until that one has run waits
+/// for itself. Block on the [blocking pool](mainspring_core::blocking) instead.
+///
+/// # Complexity and allocation
+///
+/// A spawn allocates the task, once, and takes one of several short locks. Waking, queueing and
+/// polling are O(1) and allocate nothing, but for a queue that grows.
+///
+/// ```
+/// use mainspring_executor::Pool;
+///
+/// let pool = Pool::builder().workers(2).build()?;
+/// let sum = pool.block_on(async {
+///     let square = |n: u64| mainspring_executor::spawn(async move { n * n });
+///     let tasks: Vec<_> = (1..=10).map(square).collect();
+///     let mut sum = 0;
+///     for task in tasks {
+///         sum += task.await.unwrap_or(0);
+///     }
+///     sum
+/// });
+/// assert_eq!(sum, 385);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Pool {
+    handle: PoolHandle,
+    threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// Held by who ends the pool: the registry tells one waiter.
+    ending: Mutex<()>,
+}
+
+impl Pool {
+    /// A pool with as many workers as the process may use cores, which wait on their threads alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`PoolBuilder::build`].
+    pub fn new() -> io::Result<Self> {
+        Self::builder().build()
+    }
+
+    /// A pool whose workers, drivers or name are to be chosen.
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::new()
+    }
+
+    fn assemble(hub: Hub, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
+        Self {
+            handle: PoolHandle { hub },
+            threads: Mutex::new(threads),
+            ending: Mutex::new(()),
+        }
+    }
+
+    /// A handle that spawns and looks, from any thread.
+    #[must_use]
+    pub fn handle(&self) -> PoolHandle {
+        self.handle.clone()
+    }
+
+    /// Runs `future` on the calling thread until it is ready. See [`PoolHandle::block_on`].
+    ///
+    /// # Panics
+    ///
+    /// As [`PoolHandle::block_on`].
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.handle.block_on(future)
+    }
+
+    /// As [`block_on`](Self::block_on), for whoever can do something about a driver that is not to
+    /// be had.
+    ///
+    /// # Errors
+    ///
+    /// What the driver's maker says; the future has not been polled then.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. What `future` panics with
+    /// is passed on.
+    #[track_caller]
+    pub fn try_block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
+        self.handle.try_block_on(future)
+    }
+
+    /// Spawns a task. See [`PoolHandle::spawn`].
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Spawns a task that stays on one worker. See [`PoolHandle::spawn_pinned`].
+    ///
+    /// # Panics
+    ///
+    /// With `MS0015` if there is no such worker.
+    #[track_caller]
+    pub fn spawn_pinned<M, F>(&self, worker: usize, make: M) -> JoinHandle<F::Output>
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn_pinned(worker, make)
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.handle.workers()
+    }
+
+    /// What it was called when it was built.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.handle.name()
+    }
+
+    /// How many tasks have not ended, cleanups not counted. Takes each of the registry's locks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.handle.len()
+    }
+
+    /// Whether every task has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.handle.is_empty()
+    }
+
+    /// What the workers have done since they started.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.handle.metrics()
+    }
+
+    /// Every task that has not ended: where it was spawned, what it waits for and since when. Polls
+    /// nobody.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskInfo> {
+        self.handle.tasks()
+    }
+
+    /// Ends the pool within about `limit`, and tells how it went.
+    ///
+    /// In order: nothing new may be spawned, cleanups excepted; the
+    /// [shutdown signal](mainspring_core::shutdown::signal) fires; tasks are polled until they end
+    /// or half of the time has passed; the rest is dropped; cleanups are polled until they end or
+    /// all of the time has passed, and what is left of them is dropped unrun; blocking jobs that
+    /// have not begun are refused, and those that run are waited for as long as there is time; the
+    /// workers' threads end.
+    ///
+    /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
+    /// Of two threads that call this, the later one waits for the first, and has nothing to do.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this pool, in
+    /// one of its hooks say.
+    #[track_caller]
+    pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
+        refuse_inside_a_poll();
+        assert!(
+            self.handle.current_worker().is_none(),
+            "MS0002: `shutdown` on a worker of its own pool would wait for itself \
+             (docs/errors.md)"
+        );
+        end::shutdown(self, limit)
+    }
+}
+
+impl Drop for Pool {
+    /// Drops every task that has not ended, each on a worker, and waits for the workers' threads.
+    ///
+    /// Inside a task, of this pool or of any other executor of the family, it waits for nobody: the
+    /// workers drop the tasks and end by themselves.
+    fn drop(&mut self) {
+        end::abandon(self);
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("name", &self.name())
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A handle to a [`Pool`] that any thread may hold: it spawns and looks.
+///
+/// It does not keep the pool running: what is spawned after the pool has ended is cancelled at
+/// once.
+#[derive(Clone)]
+pub struct PoolHandle {
+    hub: Hub,
+}
+
+impl PoolHandle {
+    fn new(hub: Hub) -> Self {
+        Self { hub }
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Makes the pool current on this thread.
+    fn enter(&self) -> Entered {
+        Entered::new(&CURRENT, Arc::new(self.clone()))
+    }
+
+    /// The pool whose worker this thread is, or that is blocked on here.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        CURRENT.with(|slot| slot.with(|pool| pool.cloned()))
+    }
+
+    /// Spawns a task. On a worker it stands in that worker's queue, where others may take it;
+    /// elsewhere it goes to whoever is free.
+    ///
+    /// Dropping the handle detaches the task. One allocation.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.hub.spawn(future)
+    }
+
+    /// Spawns a task that stays on one worker: `make` is called there, and its future, which need
+    /// not be `Send`, is polled and dropped there only.
+    ///
+    /// A pinned task is not served while its worker is busy with another's poll.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0015` if there is no such worker.
+    #[track_caller]
+    pub fn spawn_pinned<M, F>(&self, worker: usize, make: M) -> JoinHandle<F::Output>
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        match self.hub.spawn_pinned(worker, make) {
+            Some(handle) => handle,
+            None => no_such_worker(worker, self.workers()),
+        }
+    }
+
+    /// Runs `future` on the calling thread until it is ready, beside the pool: what it spawns runs
+    /// on the workers.
+    ///
+    /// The future need be neither `Send` nor `'static`. The thread waits in a driver of its own,
+    /// made at its first call here and kept. Sockets and timers that the future uses are served by
+    /// this thread while it is in here. After the pool has ended what the future spawns is
+    /// cancelled at once.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if a driver
+    /// is not to be had; [`try_block_on`](Self::try_block_on) is the form that returns the error.
+    /// What `future` panics with is passed on.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match self.try_block_on(future) {
+            Ok(output) => output,
+            // PANIC: documented above.
+            Err(error) => panic!(
+                "MS0011: the calling thread's driver cannot be built: {error}; use `try_block_on` \
+                 to handle that (docs/errors.md)"
+            ),
+        }
+    }
+
+    /// As [`block_on`](Self::block_on), for whoever can do something about a driver that is not to
+    /// be had.
+    ///
+    /// # Errors
+    ///
+    /// What the driver's maker says; the future has not been polled then.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. What `future` panics with
+    /// is passed on.
+    #[track_caller]
+    pub fn try_block_on<F: Future>(&self, future: F) -> io::Result<F::Output> {
+        refuse_inside_a_poll();
+        seat::block_on(self.hub.seats(), self, future)
+    }
+
+    /// A handle through which any code spawns `Send` futures and cleanups, knowing of core alone.
+    #[must_use]
+    pub fn spawner(&self) -> Spawner {
+        self.hub.spawner().clone()
+    }
+
+    /// The pool's jobs on the blocking pool, for who submits some from a thread that is none of the
+    /// pool's: its shutdown waits for them.
+    #[must_use]
+    pub fn blocking(&self) -> BlockingGroup {
+        self.hub.blocking().clone()
+    }
+
+    /// How many tasks have not ended, cleanups not counted. Takes each of the registry's locks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hub.shared().registry.len(Lane::Tasks)
+    }
+
+    /// Whether every task has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.hub.shared().workers()
+    }
+
+    /// The number of the worker whose thread this is, if it is one of this pool's.
+    #[must_use]
+    pub fn current_worker(&self) -> Option<usize> {
+        desk::current_worker(self.hub.shared())
+    }
+
+    /// What the pool was called when it was built.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.hub.name()
+    }
+
+    /// Every task that has not ended. See [`Pool::tasks`].
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskInfo> {
+        self.infos(Lane::Tasks)
+    }
+
+    fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
+        let now = time::now();
+        let tasks = self.hub.shared().registry.tasks(lane);
+        tasks.iter().map(|task| task.info(now)).collect()
+    }
+
+    /// What the workers have done since they started.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let shared = self.hub.shared();
+        let (asleep, searching) = shared.idle.counts();
+        let remotes = shared.remotes.iter();
+        Metrics {
+            workers: remotes
+                .map(|remote| remote.counters.metrics(remote.queue.len()))
+                .collect(),
+            tasks: shared.registry.len(Lane::Tasks),
+            injected: shared.injected(),
+            asleep,
+            searching,
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+fn no_such_worker(worker: usize, workers: usize) -> ! {
+    // PANIC: documented at both callers: a number that the program has made up.
+    panic!(
+        "MS0015: there is no worker {worker}: the pool has {workers}, numbered from 0 \
+         (docs/errors.md)"
+    )
+}
+
+impl fmt::Debug for PoolHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolHandle")
+            .field("name", &self.name())
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a pool has done, and what it is at. Made by [`Pool::metrics`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// A worker each, in the order of their numbers.
+    pub workers: Vec<WorkerMetrics>,
+    /// How many tasks have not ended, cleanups not counted.
+    pub tasks: usize,
+    /// How many tasks wait for whoever is free.
+    pub injected: usize,
+    /// How many workers sleep.
+    pub asleep: usize,
+    /// How many workers look for something to do.
+    pub searching: usize,
+}
+
+#[cfg(test)]
+mod tests;

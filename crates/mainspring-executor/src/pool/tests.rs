@@ -1,0 +1,3 @@
+pub(crate) mod rig;
+#[cfg(not(mainspring_loom))]
+mod whole;

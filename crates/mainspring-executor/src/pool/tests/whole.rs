@@ -1,0 +1,96 @@
+//! The pool as its users see it.
+
+use crate::pool::Pool;
+use crate::{spawn, spawn_local, spawn_pinned};
+use mainspring_core::task::yield_now;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+fn pool(workers: usize) -> Pool {
+    Pool::builder().workers(workers).build().expect("threads")
+}
+
+#[test]
+fn spawned_tasks_end_and_are_joined() {
+    let pool = pool(2);
+    let done = Arc::new(AtomicUsize::new(0));
+    pool.block_on(async {
+        let tasks: Vec<_> = (0..1000)
+            .map(|n| {
+                let done = Arc::clone(&done);
+                spawn(async move {
+                    for _ in 0..n % 7 {
+                        yield_now().await;
+                    }
+                    done.fetch_add(1, Relaxed);
+                    n
+                })
+            })
+            .collect();
+        for (n, task) in tasks.into_iter().enumerate() {
+            assert_eq!(task.await.expect("no panic"), n);
+        }
+    });
+    assert_eq!(done.load(Relaxed), 1000);
+}
+
+#[test]
+fn local_and_pinned_tasks_stay_on_their_worker() {
+    let pool = pool(3);
+    for worker in 0..3 {
+        let handle = pool.handle();
+        let task = pool.spawn_pinned(worker, move || async move {
+            let local = Rc::new(worker);
+            let task = spawn_local({
+                let (local, handle) = (Rc::clone(&local), handle.clone());
+                async move {
+                    yield_now().await;
+                    (*local, handle.current_worker())
+                }
+            });
+            yield_now().await;
+            (task.await.expect("no panic"), handle.current_worker())
+        });
+        let ((local, inner), outer) = pool.block_on(task).expect("no panic");
+        assert_eq!((local, inner, outer), (worker, Some(worker), Some(worker)));
+    }
+    let other = pool.block_on(async { spawn_pinned(1, || async { 7 }).await });
+    assert_eq!(other.ok(), Some(7));
+}
+
+#[test]
+fn a_dropped_pool_drops_its_tasks() {
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let pool = pool(2);
+    for n in 0..100 {
+        let counted = Counted(Arc::clone(&dropped));
+        let wait = async move {
+            let _counted = counted;
+            std::future::pending::<()>().await;
+        };
+        if n % 2 == 0 {
+            pool.spawn(wait).detach();
+        } else {
+            pool.spawn_pinned(n % 4 / 2, || wait).detach();
+        }
+    }
+    drop(pool);
+    assert_eq!(dropped.load(Relaxed), 100);
+}
+
+#[test]
+fn a_shutdown_names_who_was_left() {
+    let pool = pool(2);
+    pool.spawn(std::future::pending::<()>()).detach();
+    let report = pool.shutdown(Duration::from_millis(20));
+    assert_eq!(report.dropped.len(), 1);
+    assert!(pool.block_on(pool.spawn(async {})).is_err());
+}

@@ -1,0 +1,14 @@
+#[cfg(not(mainspring_loom))]
+mod corrections;
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod order;
+#[cfg(not(mainspring_loom))]
+mod script;
+#[cfg(mainspring_shuttle)]
+mod shuttle;
+#[cfg(not(mainspring_loom))]
+mod sim;
+#[cfg(not(mainspring_loom))]
+mod sleep;

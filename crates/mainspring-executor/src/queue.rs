@@ -1,0 +1,3 @@
+//! The door to the queues between workers.
+
+pub(crate) mod local;

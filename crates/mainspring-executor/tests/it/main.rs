@@ -1,0 +1,5 @@
+//! The executors from outside.
+
+mod end;
+mod field;
+mod storm;

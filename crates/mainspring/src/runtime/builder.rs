@@ -1,0 +1,121 @@
+//! How a runtime of several threads is made.
+
+use super::Runtime;
+use mainspring_core::driver::Driver;
+use mainspring_core::sync::Mutex;
+use mainspring_executor::{Pool, PoolBuilder};
+use mainspring_reactor::{Backend, Explanation, Reactor};
+use mainspring_timer::TimerDriver;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// What a [`Runtime`] is to be like. Made by [`Runtime::builder`].
+///
+/// ```
+/// use mainspring::{Backend, Runtime};
+///
+/// let runtime = Runtime::builder().workers(2).backend(Backend::Poll).name("intake").build()?;
+/// assert_eq!((runtime.workers(), runtime.backend()), (2, Backend::Poll));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "a builder does nothing until `build`"]
+pub struct RuntimeBuilder {
+    workers: Option<usize>,
+    backend: Backend,
+    pool: PoolBuilder,
+}
+
+impl RuntimeBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            workers: None,
+            backend: Backend::Auto,
+            pool: Pool::builder().name("mainspring"),
+        }
+    }
+
+    /// How many workers there are, a thread each. Unless told otherwise, as many as the process
+    /// may use cores at once.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Which backend is to serve the sockets; [`Backend::Auto`] unless told otherwise.
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// What the runtime is called in logs and in the names of its threads, `NAME-0` and so on.
+    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.pool = self.pool.name(name);
+        self
+    }
+
+    /// Calls `hook` on each worker's thread before it runs anything, with the worker's number:
+    /// to pin the thread to a core, say. A panic in it is reported and contained.
+    pub fn on_thread_start<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.pool = self.pool.on_thread_start(hook);
+        self
+    }
+
+    /// Calls `hook` on each worker's thread when it has run its last task. A panic in it is
+    /// reported and contained.
+    pub fn on_thread_stop<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.pool = self.pool.on_thread_stop(hook);
+        self
+    }
+
+    /// Starts the workers, and returns when all of them are ready.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096; what the
+    /// operating system says: too many descriptors, above all; why a backend that was asked for by
+    /// name is not to be had. The threads that were started have ended then.
+    pub fn build(self) -> io::Result<Runtime> {
+        let workers = match self.workers {
+            Some(workers) => workers,
+            None => std::thread::available_parallelism()?.get(),
+        };
+        let backend = self.backend;
+        let found = Arc::new(Mutex::new(None));
+        let heard = Arc::clone(&found);
+        let pool = self.pool.workers(workers).driver(move |number| {
+            // Those above the workers' numbers serve one thread inside `block_on`, and nobody ever
+            // serves in their place.
+            let reactor = if number < workers {
+                let reactor = Reactor::shared(backend)?;
+                note(&mut heard.lock(), reactor.explanation());
+                reactor
+            } else {
+                Reactor::with_backend(backend)?
+            };
+            Ok(Box::new(TimerDriver::new(reactor)) as Box<dyn Driver>)
+        });
+        let pool = pool.build()?;
+        let found = *found.lock();
+        Ok(Runtime::assemble(
+            pool,
+            found.expect("a pool has a worker, and each has a reactor"),
+        ))
+    }
+}
+
+/// Keeps what one worker found, or the refusal of another.
+fn note(found: &mut Option<Explanation>, explanation: Explanation) {
+    if found.is_none_or(|found| found.refusal().is_none()) {
+        *found = Some(explanation);
+    }
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("workers", &self.workers)
+            .field("backend", &self.backend)
+            .finish_non_exhaustive()
+    }
+}
