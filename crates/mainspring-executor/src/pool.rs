@@ -183,7 +183,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With `MS0014` if there is no such worker.
+    /// With `MS0015` if there is no such worker.
     #[track_caller]
     pub fn spawn_pinned<M, F>(&self, worker: usize, make: M) -> JoinHandle<F::Output>
     where
@@ -327,7 +327,7 @@ impl PoolHandle {
     ///
     /// # Panics
     ///
-    /// With `MS0014` if there is no such worker.
+    /// With `MS0015` if there is no such worker.
     #[track_caller]
     pub fn spawn_pinned<M, F>(&self, worker: usize, make: M) -> JoinHandle<F::Output>
     where
@@ -461,7 +461,7 @@ impl PoolHandle {
 fn no_such_worker(worker: usize, workers: usize) -> ! {
     // PANIC: documented at both callers: a number that the program has made up.
     panic!(
-        "MS0014: there is no worker {worker}: the pool has {workers}, numbered from 0 \
+        "MS0015: there is no worker {worker}: the pool has {workers}, numbered from 0 \
          (docs/errors.md)"
     )
 }
