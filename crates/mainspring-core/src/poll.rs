@@ -1,9 +1,9 @@
 //! What the poll under way on this thread knows about itself.
 //!
-//! One thread-local record, written by whoever polls a task (a task's `Runnable::run`, and the root
-//! of a `block_on`) and read by the leaves: which task is running and for the how-manieth time, how
-//! much of its budget is left, whether it asked to yield, how many shields are open, and where its
-//! wait reason goes. A leaf pays one thread-local access for all of it.
+//! One thread-local record, written by whoever polls a task (a task's `Runnable::run`) or the
+//! [`Root`] of a `block_on`, and read by the leaves: which of them is running and for the
+//! how-manieth time, how much of its budget is left, whether it asked to yield, how many shields
+//! are open, and where its wait reason goes. A leaf pays one thread-local access for all of it.
 //!
 //! Outside a poll of ours (under tokio, smol, or in a plain thread) the record is empty: the budget
 //! is unlimited, wait reasons go nowhere, and [`stamp`] is `None`.
@@ -13,10 +13,11 @@
 //! - **poll.nested** — a poll inside a poll (a `block_on` in a task, a task run from a destructor)
 //!   finds a fresh record and leaves the outer one as it was, on unwind too.
 //! - **poll.slot-alive** — the wait slot in the record is alive while the record names it: it
-//!   belongs to the task whose poll is bracketed, and the guard, which is never forgotten by the
-//!   code that gives it a slot, borrows it.
+//!   belongs to the task or the root whose poll is bracketed, and the guard, which is never
+//!   forgotten by the code that gives it a slot, borrows it.
 
 use crate::sync::thread_local;
+use crate::task::TaskId;
 use crate::time::Nanos;
 use crate::wait::WaitSlot;
 use crate::wait_list::revoke;
@@ -27,13 +28,14 @@ use std::ptr::NonNull;
 /// How many units of work one poll may do before its leaves ask it to yield.
 pub const BUDGET_UNITS: u32 = 128;
 
-/// Which task is being polled, and for the how-manieth time.
+/// Which task, or which root of a `block_on`, is being polled, and for the how-manieth time.
 ///
 /// Two stamps with the same task and different `polls` belong to different polls of that task; a
 /// primitive compares them to learn whether a task was polled since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskStamp {
-    /// The task's number, unique in the process and never reused.
+    /// The task's number, unique in the process and never reused. The root of a `block_on` has one
+    /// of the same kind, which no task has.
     pub task: u64,
     /// The poll's number within the task, wrapping.
     pub polls: u32,
@@ -43,13 +45,13 @@ pub struct TaskStamp {
 /// which is nearly every one, has nothing to save.
 #[repr(C)]
 struct Record {
-    /// [`ACTIVE`], [`YIELDED`].
+    /// [`ACTIVE`], [`YIELDED`], [`ROOT`].
     state: Cell<u32>,
     shields: Cell<u32>,
     /// At most [`BUDGET_UNITS`], below zero if more was consumed than was left; or [`UNLIMITED`],
     /// less what was consumed.
     budget: Cell<i64>,
-    /// The slot of the task, if it is one that is polled.
+    /// The slot of the task or the root that is polled, if it has one.
     slot: Cell<Option<NonNull<WaitSlot>>>,
 }
 
@@ -57,6 +59,8 @@ struct Record {
 const ACTIVE: u32 = 1;
 /// The poll under way, or the last, asked to let others run first.
 const YIELDED: u32 = 2;
+/// What the poll under way polls is the root of a `block_on`, and no task.
+const ROOT: u32 = 4;
 
 /// So many that no process consumes them: consuming need not ask whether there is a budget.
 const UNLIMITED: i64 = i64::MAX;
@@ -85,8 +89,8 @@ impl Record {
     }
 
     #[inline]
-    fn begin(&self, slot: Option<&WaitSlot>) {
-        self.state.set(ACTIVE);
+    fn begin(&self, slot: Option<&WaitSlot>, kind: u32) {
+        self.state.set(ACTIVE | kind);
         self.shields.set(0);
         self.budget.set(i64::from(BUDGET_UNITS));
         self.slot.set(slot.map(NonNull::from));
@@ -95,7 +99,7 @@ impl Record {
     /// Ends a poll that was in no other. Whether it asked to yield can still be read.
     #[inline]
     fn clear(&self) {
-        self.state.set(self.state.get() & !ACTIVE);
+        self.state.set(self.state.get() & YIELDED);
         self.budget.set(UNLIMITED);
         self.slot.set(None);
     }
@@ -125,12 +129,71 @@ thread_local! {
     static TURN: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
 }
 
-/// Calls `poll`, the poll of a future that is no task, such as the root of a `block_on`, with a
-/// full budget. Restores the outer poll's record afterwards, on unwind too.
+/// Calls `poll`, the poll of a future that is nobody's, with a full budget. Restores the outer
+/// poll's record afterwards, on unwind too.
+///
+/// [`stamp`] is `None` in it: wait lists tell who polls by the waker alone, and take nothing back.
+/// A `block_on` has a [`Root`] instead. This is for harnesses and adapters, whose polls belong to
+/// somebody that the family does not know.
 #[inline]
 pub fn root<R>(poll: impl FnOnce() -> R) -> R {
     let _polling = Polling::begin(None);
     poll()
+}
+
+/// Who the root future of one `block_on` is: polled like a task, though it is none.
+///
+/// For whoever writes a `block_on`: make one before the first poll, on the stack, and bracket every
+/// poll with [`poll`](Self::poll). Inside, [`stamp`] names the root, and the wait lists treat it as
+/// they treat a task: what was offered to one of its futures goes to another one that is polled
+/// ([same task](crate::wait_list::Cure::SameTask)), also where each has a waker of its own, as in a
+/// `FuturesUnordered`; and a revocable list takes back what a poll did not take.
+///
+/// [`task::current_id`](crate::task::current_id) is `None` inside: nobody can join, abort or list
+/// a root.
+///
+/// # Complexity and allocation
+///
+/// Nothing is allocated. Making one draws a number, a thread-local access; a poll costs two relaxed
+/// loads and a store more than [`root`].
+///
+/// ```
+/// use mainspring_core::poll;
+///
+/// let mut root = poll::Root::new();
+/// let first = root.poll(poll::stamp).unwrap();
+/// let second = root.poll(poll::stamp).unwrap();
+/// assert_eq!(first.task, second.task);
+/// assert_ne!(first.polls, second.polls);
+/// assert_eq!(poll::stamp(), None);
+/// ```
+#[derive(Debug)]
+pub struct Root(WaitSlot);
+
+impl Root {
+    /// A root that was never polled, with a number nobody had before.
+    #[inline]
+    #[must_use]
+    pub fn new() -> Self {
+        Self(WaitSlot::new(TaskId::next()))
+    }
+
+    /// Calls `poll`, a poll of the root future, with a full budget. Restores the outer poll's
+    /// record afterwards, on unwind too, and then takes back what revocable wait lists offered to
+    /// the root before this poll and it did not take.
+    #[inline]
+    pub fn poll<R>(&mut self, poll: impl FnOnce() -> R) -> R {
+        // CLAIM: [wait.one-writer] the only reference polls.
+        self.0.begin_poll();
+        let _polling = Polling::begin_as(Some(&self.0), ROOT);
+        poll()
+    }
+}
+
+impl Default for Root {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Brackets one poll. Restores the outer poll's record when dropped, on unwind too, and then takes
@@ -148,12 +211,17 @@ pub(crate) struct Polling<'a> {
 }
 
 impl<'a> Polling<'a> {
-    /// Begins a poll of the task with this slot, or of a future that is no task.
+    /// Begins a poll of the task with this slot, or of a future that is nobody's.
     #[inline]
     pub(crate) fn begin(slot: Option<&'a WaitSlot>) -> Self {
+        Self::begin_as(slot, 0)
+    }
+
+    #[inline]
+    fn begin_as(slot: Option<&'a WaitSlot>, kind: u32) -> Self {
         let outer = RECORD.with(|record| {
             let outer = record.is_active().then(|| record.save());
-            record.begin(slot);
+            record.begin(slot, kind);
             outer
         });
         Self {
@@ -200,7 +268,7 @@ impl<'a> Plain<'a> {
     #[inline]
     pub(crate) fn begin(slot: &'a WaitSlot) -> Self {
         debug_assert!(!is_active(), "poll.nested: a poll inside another");
-        RECORD.with(|record| record.begin(Some(slot)));
+        RECORD.with(|record| record.begin(Some(slot), 0));
         Self {
             slot: PhantomData,
             one_thread: PhantomData,
@@ -215,13 +283,25 @@ impl Drop for Plain<'_> {
     }
 }
 
-/// The task being polled on this thread, if it is one of ours.
+/// The task, or the root of a `block_on`, that is being polled on this thread, if it is one of ours.
 #[inline]
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {
     let mut stamp = None;
     with_wait_slot(|slot| stamp = Some(slot.stamp()));
     stamp
+}
+
+/// As [`stamp`], of a task alone.
+#[inline]
+pub(crate) fn task_stamp() -> Option<TaskStamp> {
+    if is_root() { None } else { stamp() }
+}
+
+/// Whether what is being polled on this thread is the root of a `block_on`.
+#[inline]
+pub(crate) fn is_root() -> bool {
+    RECORD.with(|record| record.state.get()) & ROOT != 0
 }
 
 /// Whether the poll under way, or the last if there is none, asked to let others run first, by
@@ -245,7 +325,7 @@ pub fn note_yield() {
     RECORD.with(|record| record.state.set(record.state.get() | YIELDED));
 }
 
-/// Calls `look` with the wait slot of the task being polled.
+/// Calls `look` with the wait slot of the task or the root being polled.
 #[inline]
 pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
     if let Some(slot) = RECORD.with(|record| record.slot.get()) {

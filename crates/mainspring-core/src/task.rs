@@ -224,11 +224,12 @@ pub use self::runnable::{Ran, Runnable};
 pub use self::schedule::{LocalSchedule, Resident, Schedule, SchedulerRef, WakeCause};
 pub use self::unobserved::{Unobserved, UnobservedFailure, leaked, set_unobserved_failure_hook};
 
-/// The task whose poll is under way on this thread, or whose future is being dropped.
+/// The task whose poll is under way on this thread, or whose future is being dropped. The root of a
+/// `block_on` is none.
 #[inline]
 #[must_use]
 pub fn current_id() -> Option<TaskId> {
-    poll::stamp().and_then(|stamp| TaskId::from_u64(stamp.task))
+    poll::task_stamp().and_then(|stamp| TaskId::from_u64(stamp.task))
 }
 
 /// Lets other tasks run: ready at its second poll, which comes after everything that is queued now.

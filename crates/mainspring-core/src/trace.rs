@@ -146,7 +146,7 @@ fn emit_enabled(tell: impl FnOnce(&'static dyn Hooks)) {
 #[inline(always)]
 pub(crate) fn spawn(task: TaskId, at: &'static Location<'static>) {
     emit(|hooks| {
-        let parent = poll::stamp();
+        let parent = poll::task_stamp();
         hooks.spawn(Spawn { task, parent, at });
     });
 }
@@ -154,7 +154,7 @@ pub(crate) fn spawn(task: TaskId, at: &'static Location<'static>) {
 #[inline(always)]
 pub(crate) fn wake(task: TaskId, cause: WakeCause) {
     emit(|hooks| {
-        let by = poll::stamp();
+        let by = poll::task_stamp();
         hooks.wake(Wake { task, by, cause });
     });
 }

@@ -86,12 +86,13 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         .as_mut()
         .expect("a borrowed seat is there until it is dropped");
     let mut future = pin!(future);
+    let mut polled = poll::Root::new();
     let mut cx = Context::from_waker(waker);
     let _entered = driver.handle().enter();
     loop {
         // What the seat's last user left behind does no harm: at worst one more poll.
         let _due = root.take();
-        let result = poll::root(|| future.as_mut().poll(&mut cx));
+        let result = polled.poll(|| future.as_mut().poll(&mut cx));
         if let Poll::Ready(output) = result {
             return output;
         }

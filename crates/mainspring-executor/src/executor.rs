@@ -216,11 +216,12 @@ impl<'a> Executor<'a> {
             pace: Pace::new(),
         };
         let mut future = pin!(future);
+        let mut polled = poll::Root::new();
         let mut now = time::now();
         loop {
             poll::begin_turn(now);
             if root.take() {
-                if let Poll::Ready(output) = poll::root(|| future.as_mut().poll(&mut cx)) {
+                if let Poll::Ready(output) = polled.poll(|| future.as_mut().poll(&mut cx)) {
                     // What was dropped last, a socket say, is seen off.
                     let _turn = runner.drive.park(Until::Now);
                     return output;

@@ -150,11 +150,12 @@ impl LocalExecutor {
         let waker = root.waker();
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
+        let mut polled = poll::Root::new();
         let mut now = time::now();
         loop {
             if root.take() {
                 poll::begin_turn(now);
-                let result = poll::root(|| future.as_mut().poll(&mut cx));
+                let result = polled.poll(|| future.as_mut().poll(&mut cx));
                 if let Poll::Ready(output) = result {
                     running.leave();
                     return output;

@@ -10,7 +10,7 @@
 use futures_util::poll;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use mainspring_core::wait_list::Cure;
-use mainspring_executor::{LocalExecutor, spawn_local};
+use mainspring_executor::{LocalExecutor, block_on, spawn_local};
 use mainspring_sync::{Mutex, Notify, Semaphore, oneshot};
 use std::future::{Future, poll_fn, ready};
 use std::pin::pin;
@@ -187,7 +187,8 @@ fn select_by_reference_is_cured_under_smol_and_futures() {
 fn set_of_futures_hides_its_task_from_foreign_runtimes_alone() {
     let scenario = || scenario::<Mutex<()>>(First::InASet);
     assert_eq!(multi().block_on(scenario()), End::Locked);
-    // In a task: the root future of a `block_on` is none, and has no record of its polls.
+    assert_eq!(block_on(scenario()), End::Served);
+    assert_eq!(LocalExecutor::new().block_on(scenario()), End::Served);
     let task = async { spawn_local(scenario()).await.unwrap() };
     assert_eq!(LocalExecutor::new().block_on(task), End::Served);
 }

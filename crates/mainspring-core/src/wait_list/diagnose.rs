@@ -25,8 +25,11 @@ pub struct Diagnosis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
-    /// The task that polled the waiter last, by its number; `None` if it is not one of ours.
+    /// The task or the root of a `block_on` that polled the waiter last, by its number; `None` if it
+    /// is not one of ours.
     pub task: Option<u64>,
+    /// Whether that was the root of a `block_on` rather than a task.
+    pub is_root: bool,
     /// When the offer was made, by the turn clock; `None` if it was not made on a worker.
     pub since: Option<Nanos>,
     /// What can take it back while its waiter exists.
@@ -37,9 +40,10 @@ pub struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cure {
-    /// The executor, when it has polled the task; and another waiter of the same task.
+    /// The executor, when it has polled the task or the root; and another waiter of the same.
     Revocation,
-    /// Only another waiter of the same task: the list is strict.
+    /// Only another waiter of the same task: the list is strict. The root of a `block_on` counts as a
+    /// task.
     SameTask,
     /// Only another waiter polled with the same waker: the executor is a foreign one, which does
     /// not say when a poll has ended.
@@ -81,12 +85,14 @@ impl Diagnosis {
 
 impl Offer {
     fn of(who: Option<Who>, since: Nanos, revocable: bool) -> Self {
-        let task = match who {
-            Some(Who::Task(task)) => Some(task),
-            _ => None,
+        let (task, is_root) = match who {
+            Some(Who::Task(task)) => (Some(task), false),
+            Some(Who::Root(root)) => (Some(root), true),
+            Some(Who::Foreign(..)) | None => (None, false),
         };
         Self {
             task,
+            is_root,
             since: (since != Nanos::ZERO).then_some(since),
             cure: match task {
                 Some(_) if revocable => Cure::Revocation,
@@ -115,6 +121,9 @@ impl fmt::Display for Diagnosis {
 impl fmt::Display for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.task {
+            Some(root) if self.is_root => {
+                write!(f, "the root of a block_on ({root}) has not taken an offer")?;
+            }
             Some(task) => write!(f, "task {task} has not taken an offer")?,
             None => write!(f, "a task of another executor has not taken an offer")?,
         }

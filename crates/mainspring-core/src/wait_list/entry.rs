@@ -42,6 +42,8 @@ pub(super) enum Place {
 pub(super) enum Who {
     /// A task of ours, by its number.
     Task(u64),
+    /// The root of a `block_on` of ours, by its number.
+    Root(u64),
     /// Whatever this waker wakes. The pointers are compared and never followed.
     Foreign(*const (), *const RawWakerVTable),
 }
@@ -49,6 +51,7 @@ pub(super) enum Who {
 impl Who {
     pub(super) fn of(waker: &Waker) -> Self {
         match poll::stamp() {
+            Some(stamp) if poll::is_root() => Self::Root(stamp.task),
             Some(stamp) => Self::Task(stamp.task),
             None => Self::Foreign(waker.data(), waker.vtable()),
         }

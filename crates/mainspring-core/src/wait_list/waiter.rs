@@ -171,8 +171,8 @@ impl<L: Holds> Waiter<L> {
         }
         let watch = self.watch.take();
         let watch = match (watch, who) {
-            (Some(watch), Who::Task(task)) if watch.is_of(task) => Some(watch),
-            (_, Who::Task(task)) => {
+            (Some(watch), Who::Task(task) | Who::Root(task)) if watch.is_of(task) => Some(watch),
+            (_, Who::Task(task) | Who::Root(task)) => {
                 // SAFETY: [wait-list.node] the waiter is pinned, the watch is dropped by `leave` or
                 // at the end of the wait, and the holder keeps the list where it is.
                 Some(unsafe { Watch::new(task, NonNull::from(list), NonNull::from(&self.node)) })

@@ -134,11 +134,12 @@ pub(super) fn block_on<F: Future>(
         .and(blocking::enter(hub.blocking()))
         .and(pool.enter());
     let mut future = pin!(future);
+    let mut polled = poll::Root::new();
     let mut now = time::now();
     loop {
         if root.take() {
             poll::begin_turn(now);
-            if let Poll::Ready(output) = poll::root(|| future.as_mut().poll(&mut cx)) {
+            if let Poll::Ready(output) = polled.poll(|| future.as_mut().poll(&mut cx)) {
                 // What was dropped last, a socket say, is seen off.
                 let _turn = drive.park(Until::Now);
                 return Ok(output);

@@ -2,4 +2,5 @@
 
 mod end;
 mod field;
+mod root;
 mod storm;

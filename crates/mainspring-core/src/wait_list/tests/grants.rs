@@ -2,7 +2,7 @@
 
 use super::behaviour::{counted, poll};
 use super::kinds::{Acquire, Permits, release};
-use crate::poll::{Polling, TaskStamp};
+use crate::poll::{Polling, Root, TaskStamp};
 use crate::wait::WaitSlot;
 use crate::wait_list::{Cure, Why};
 use std::pin::{Pin, pin};
@@ -158,6 +158,51 @@ fn future_that_moves_is_watched_in_its_new_task() {
     // To a foreign executor, which revokes nothing.
     let (_, waker) = counted();
     assert_eq!(poll(moves.as_mut(), &waker), Poll::Ready(Why::Again));
+}
+
+// WITNESS: wait-list.hand-on
+#[test]
+fn root_takes_over_among_its_own_futures_whatever_their_wakers() {
+    let list = Permits::list(0);
+    let (mut root, mut other) = (Root::new(), Root::new());
+    let [(_, one), (_, two), (_, three)] = [counted(), counted(), counted()];
+    let mut unpolled = pin!(Acquire::new(&list, 1));
+    assert!(root.poll(|| poll(unpolled.as_mut(), &one)).is_pending());
+    release(&list, 1);
+    let mut theirs = pin!(Acquire::new(&list, 1));
+    assert!(other.poll(|| poll(theirs.as_mut(), &three)).is_pending());
+    let diagnosis = list.diagnose();
+    assert!(diagnosis.offers[0].is_root);
+    assert_eq!(diagnosis.offers[0].cure, Cure::SameTask);
+    let said = diagnosis.to_string();
+    assert!(said.contains("the root of a block_on"), "{said}");
+    let mut driven = pin!(Acquire::new(&list, 1));
+    assert!(root.poll(|| poll(driven.as_mut(), &two)).is_ready());
+}
+
+// WITNESS: wait-list.revoke
+#[test]
+fn root_that_is_polled_and_does_not_take_an_offer_loses_it() {
+    let list = Permits::revocable(0);
+    let mut root = Root::new();
+    let (_, one) = counted();
+    let (told, two) = counted();
+    let mut unpolled = pin!(Acquire::new(&list, 1));
+    assert!(root.poll(|| poll(unpolled.as_mut(), &one)).is_pending());
+    let mut next = pin!(Acquire::new(&list, 1));
+    assert!(poll(next.as_mut(), &two).is_pending());
+    // Offered within a poll: it began before, and says nothing.
+    root.poll(|| release(&list, 1));
+    let offer = list.diagnose().offers[0];
+    assert_eq!((offer.is_root, offer.cure), (true, Cure::Revocation));
+    assert_eq!(told.calls(), 0);
+    // Of a root inside another, too, and of one that unwinds.
+    let unwound = std::panic::AssertUnwindSafe(|| {
+        Root::new().poll(|| root.poll(|| panic!("on purpose")));
+    });
+    assert!(std::panic::catch_unwind(unwound).is_err());
+    assert_eq!(told.calls(), 1);
+    assert!(poll(next.as_mut(), &two).is_ready());
 }
 
 #[test]
