@@ -52,9 +52,12 @@ impl Diagnosis {
         let mut offers: Vec<Offer> = Vec::with_capacity(8);
         loop {
             let mut section = Section::new(list);
+            let lone = section.lone();
             let inner = section.inner();
-            let needed = inner.offers().count();
+            let needed = inner.offers().count() + usize::from(lone.is_some());
             if needed <= offers.capacity() {
+                let lone = lone.map(|(who, since)| Offer::of(who, since, list.revocable));
+                offers.extend(lone);
                 offers.extend(inner.offers().map(|node| {
                     node.with(|state| {
                         debug_assert!(
@@ -80,11 +83,8 @@ impl Diagnosis {
 }
 
 impl Offer {
-    fn of(who: Option<Who>, since: Nanos, revocable: bool) -> Self {
-        let task = match who {
-            Some(Who::Task(task)) => Some(task),
-            _ => None,
-        };
+    fn of(who: Who, since: Nanos, revocable: bool) -> Self {
+        let task = who.number();
         Self {
             task,
             since: (since != Nanos::ZERO).then_some(since),

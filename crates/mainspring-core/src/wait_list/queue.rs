@@ -1,7 +1,7 @@
 //! What may be done to the queue while the lock is held.
 
 use super::entry::{Entry, Held, Place};
-use super::inner::{Inner, Left};
+use super::inner::Inner;
 use super::section::has_room;
 use super::{From, Kind, WaitList, revoke};
 use crate::WakeBatch;
@@ -94,12 +94,7 @@ impl<'q, K: Kind> Queue<'q, K> {
         let Some(node) = self.inner.first(from) else {
             return false;
         };
-        let left = self.inner.unlink(node);
-        debug_assert_eq!(
-            left,
-            Left::Waiting,
-            "wait-list.hand-on: released one that does not wait"
-        );
+        self.inner.dequeue(node);
         let waker = node.with(|state| {
             state.place = Place::Released;
             state.waker.take()
@@ -154,37 +149,40 @@ impl<'q, K: Kind> Queue<'q, K> {
     }
 
     fn offer(&mut self, node: Held<K>, from: From) {
-        let left = self.inner.unlink(node);
-        debug_assert_eq!(
-            left,
-            Left::Waiting,
-            "wait-list.hand-on: offered to one that does not wait"
-        );
+        self.inner.dequeue(node);
         let number = if self.list.revocable {
             revoke::number_of_offer()
         } else {
             0
         };
         let has_room = has_room(self.batch);
-        let (place, waker) = node.with(|state| {
+        let since = poll::turn_now();
+        let (is_woken, waker, who) = node.with(|state| {
             state.from = from;
             state.offer = number;
-            state.since = poll::turn_now();
-            state.place = if has_room || state.waker.is_none() {
+            state.since = since;
+            let is_woken = has_room || state.waker.is_none();
+            state.place = if is_woken {
                 Place::Offered
             } else {
                 Place::Fresh
             };
             let waker = if has_room { state.waker.take() } else { None };
-            (state.place, waker)
+            (is_woken, waker, state.who)
         });
-        let list = if place == Place::Fresh {
-            &mut self.inner.fresh
+        let is_only = self.inner.offered.is_empty() && self.inner.fresh.is_empty();
+        if is_woken && is_only && !self.list.revocable && self.list.lone.is_empty() {
+            self.inner.lone = (who, since);
+            self.list.lone.put(node.node());
         } else {
-            &mut self.inner.offered
-        };
-        // SAFETY: [wait-list.node] pinned and alive while linked; it has just left the queue.
-        unsafe { list.push_back(node.node()) };
+            let list = if is_woken {
+                &mut self.inner.offered
+            } else {
+                &mut self.inner.fresh
+            };
+            // SAFETY: [wait-list.node] pinned and alive while linked; it has just left the queue.
+            unsafe { list.push_back(node.node()) };
+        }
         if let Some(waker) = waker {
             self.wake_later(waker);
         }
@@ -199,7 +197,7 @@ impl<'q, K: Kind> Queue<'q, K> {
 impl<K: Kind> fmt::Debug for Queue<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Queue");
-        self.inner.fields(&mut out);
+        self.inner.fields(&mut out, &self.list.lone);
         out.finish_non_exhaustive()
     }
 }

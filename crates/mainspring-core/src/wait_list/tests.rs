@@ -13,4 +13,6 @@ mod loom;
 #[cfg(not(mainspring_loom))]
 mod props;
 #[cfg(not(mainspring_loom))]
+mod slot;
+#[cfg(not(mainspring_loom))]
 mod tasks;
