@@ -12,7 +12,7 @@
 //!
 //! - **brief.exclusive** — HELD is set by an exchange from FREE and taken back by whoever set it:
 //!   between the two nobody else's exchange succeeds.
-//! - **brief.rest** — who waits looks again after [`LONGEST_REST`] at the latest.
+//! - **brief.rest** — who waits looks again after `LONGEST_REST` at the latest.
 //!
 //! # Edges
 //!
