@@ -30,10 +30,10 @@ use std::time::Duration;
 /// # As a stream
 ///
 /// A stream's place in the queue is the receiver's own, so that the receiver can be moved; it is
-/// allocated at the first poll, and at the first after it was left. A `next` that is dropped while it waits loses no message and leaves
-/// the place behind. What is told to it from then on is found by the next call of this receiver,
-/// whatever that is: every other way to receive leaves the place first, and passes on to the other
-/// receivers what it was told. So does dropping the receiver.
+/// allocated at the first poll, and at the first after it was left. A `next` that is dropped while
+/// it waits loses no message and leaves the place behind. What is told to it from then on is found
+/// by the next call of this receiver, whatever that is: every other way to receive leaves the place
+/// first, and passes on to the other receivers what it was told. So does dropping the receiver.
 ///
 /// **A receiver that is put aside** after such a `next`, neither used nor dropped, is told of one
 /// message more while others wait. That message stays in the channel for whoever asks, and the next
