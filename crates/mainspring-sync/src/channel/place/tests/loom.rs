@@ -33,7 +33,7 @@ fn threads_that_leave_at_once_leave_one_after_the_other_and_once() {
         for other in others {
             other.join().unwrap();
         }
-        let Some(mut place) = Arc::into_inner(place) else {
+        let Ok(mut place) = Arc::try_unwrap(place) else {
             panic!("somebody has it");
         };
         assert_eq!(Arc::strong_count(&alive), 1, "it was left");
