@@ -10,7 +10,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// Is dropped when it is left. Loom watches the place's cell: two at once are a failure.
-struct Counts(Arc<()>);
+struct Counts {
+    _alive: Arc<()>,
+}
 
 impl Waits for Counts {
     fn waits(&self) -> bool {
@@ -24,7 +26,12 @@ fn threads_that_leave_at_once_leave_one_after_the_other_and_once() {
     loom::model(|| {
         let alive = Arc::new(());
         let mut place = Place::new();
-        place.wait(|| Counts(Arc::clone(&alive)), |_| ());
+        place.wait(
+            || Counts {
+                _alive: Arc::clone(&alive),
+            },
+            |_| (),
+        );
         let place = Arc::new(place);
         let others = [(); 2].map(|()| {
             let place = Arc::clone(&place);
@@ -33,12 +40,17 @@ fn threads_that_leave_at_once_leave_one_after_the_other_and_once() {
         for other in others {
             other.join().unwrap();
         }
-        let Some(mut place) = Arc::into_inner(place) else {
+        let Ok(mut place) = Arc::try_unwrap(place) else {
             panic!("somebody has it");
         };
         assert_eq!(Arc::strong_count(&alive), 1, "it was left");
         // It waits again, and is left once more.
-        place.wait(|| Counts(Arc::clone(&alive)), |_| ());
+        place.wait(
+            || Counts {
+                _alive: Arc::clone(&alive),
+            },
+            |_| (),
+        );
         assert_eq!(Arc::strong_count(&alive), 2);
         place.leave();
         assert_eq!(Arc::strong_count(&alive), 1);
