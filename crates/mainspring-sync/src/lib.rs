@@ -42,9 +42,11 @@ pub mod notify;
 pub mod once_cell;
 pub mod oneshot;
 mod parked;
+mod room;
 pub mod rwlock;
 pub mod semaphore;
 pub mod set_once;
+mod unwind;
 pub mod wait_group;
 pub mod watch;
 
