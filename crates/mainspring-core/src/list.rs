@@ -51,6 +51,7 @@ struct Links {
 }
 
 impl Links {
+    #[inline(always)]
     fn new() -> Self {
         Self {
             cell: UnsafeCell::new(ALONE),
@@ -92,6 +93,7 @@ pub struct Node<T> {
 
 impl<T> Node<T> {
     /// A node that is in no list.
+    #[inline(always)]
     #[must_use]
     pub fn new(value: T) -> Self {
         Self {

@@ -12,7 +12,8 @@
 //! # Rules for the users of the door
 //!
 //! - On an atomic that anybody swaps or compare-exchanges, nobody plain-stores: loom reports
-//!   false deadlocks otherwise.
+//!   false deadlocks otherwise. Where no exchange can succeed meanwhile, and a reader that finds
+//!   the old value waits for nothing, a store may stand, with that argument beside it.
 //! - Store–load patterns are relaxed accesses plus `SeqCst` *fences*: loom takes a `SeqCst`
 //!   access for an acquire-release one.
 //!
@@ -44,6 +45,7 @@ pub mod global {
     pub use ::std::sync::{OnceLock, RwLock};
 }
 
+pub mod brief;
 pub mod queue;
 
 #[cfg(test)]

@@ -17,6 +17,11 @@
 //!    └──────────────  RELEASED        LAPSED ◀────┘
 //! ```
 //!
+//! An offer lies in a list under the lock, where a waiter of the same task finds it; or, while it
+//! is the only one, in a slot beside the lock, out of which its own waiter can take it without
+//! ([`Waiter::take_offer`]). Where two tasks take turns, these locks are what a message costs, so
+//! the lock is a brief one.
+//!
 //! From every state a drop leads out: a WAITING one unlinks, an OFFERED one hands the offer on to
 //! the next waiter in the same order, a RELEASED or LAPSED one owes nothing.
 //!
@@ -26,6 +31,11 @@
 //!   under the lock before it dies; a forgotten waiter's node is never freed.
 //! - **wait-list.state** — a linked node's state is touched only by whoever holds the lock; an
 //!   unlinked one's only by its owner.
+//! - **wait-list.lone** — a node in the slot is in no list, has been woken, and is touched by
+//!   nobody until it was taken out of the slot: by its owner; or under the lock by a poll of the
+//!   task that the offer was made to, which is no other thread's while the owner's is, or, in lists
+//!   whose kind says so, by whoever takes it back. The slot is filled under the lock and only while
+//!   it is empty.
 //! - **wait-list.hand-on** — an offer is taken by a poll, or comes back to the kind exactly once.
 //! - **wait-list.newcomers** — a release of all reaches those that waited when it was made; who
 //!   waits later is in the next one, however many batches the waking takes.
@@ -43,21 +53,24 @@
 //! | edge | release side | acquire side | carries |
 //! |---|---|---|---|
 //! | `wait-list.released` | `Held::release` | `Entry::was_released` | the notifier's last access |
+//! | `wait-list.slot` | `Lone::put` | `Lone::take` | the notifier's last access |
 //!
-//! Everything else is carried by the lock.
+//! What the notifier did before goes the same ways. Everything else is carried by the lock.
 //!
 //! # Rejected
 //!
 //! A queue without a lock: cancellation unlinks from the middle, and every known way to do that
 //! without a lock leaves the node to somebody else, that is to an allocation. Waiting for the
 //! grant in the waiter's own atomic, as in a queue lock: then nothing can be taken back from
-//! a future that its task has stopped polling. A generation instead of splicing at a release of
-//! all: `wake_one` during the release would find the doomed ones at the head and spend itself on
-//! them.
+//! a future that its task has stopped polling, for whoever would take it back had to reach a node
+//! that its owner may free; the slot is outside of the node. A generation instead of splicing at
+//! a release of all: `wake_one` during the release would find the doomed ones at the head and spend
+//! itself on them.
 
 mod diagnose;
 mod entry;
 mod inner;
+mod lone;
 mod queue;
 pub(crate) mod revoke;
 mod section;
@@ -68,8 +81,9 @@ pub use self::queue::{Queue, Scan};
 pub use self::waiter::{Holds, Waiter, Why};
 
 use self::inner::Inner;
+use self::lone::Lone;
 use self::section::Section;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Brief};
 use std::fmt;
 
 /// From which end of the queue a waiter is taken.
@@ -91,6 +105,10 @@ pub trait Kind: Sized {
     /// What each waiter brings: how many permits it wants, whether it reads or writes, the value
     /// it is about to send. `()` if there is nothing to tell waiters apart.
     type Key;
+
+    /// Whether [`Queue::take_back`] is called in lists of this kind. Whoever takes its own offer
+    /// without the lock then makes sure, by an exchange, that nobody has taken it back.
+    const IS_TAKEN_BACK: bool = false;
 
     /// An offer comes back: its waiter was dropped, or lost it. Called with that waiter unlinked.
     ///
@@ -215,7 +233,8 @@ impl Kind for () {
 pub struct WaitList<K: Kind = ()> {
     kind: K,
     revocable: bool,
-    inner: Mutex<Inner<K>>,
+    inner: Brief<Inner<K>>,
+    lone: Lone<K>,
 }
 
 // SAFETY: [wait-list.state] the pointers in `inner` lead to nodes whose state may be touched by
@@ -233,7 +252,8 @@ impl<K: Kind> WaitList<K> {
         Self {
             kind,
             revocable: false,
-            inner: Mutex::new(Inner::new()),
+            inner: Brief::new(Inner::new()),
+            lone: Lone::new(),
         }
     }
 
@@ -244,7 +264,8 @@ impl<K: Kind> WaitList<K> {
         Self {
             kind,
             revocable: false,
-            inner: Mutex::new(Inner::new()),
+            inner: Brief::new(Inner::new()),
+            lone: Lone::new(),
         }
     }
 
@@ -330,7 +351,7 @@ impl<K: Kind> fmt::Debug for WaitList<K> {
         let mut out = f.debug_struct("WaitList");
         out.field("revocable", &self.revocable);
         match self.inner.try_lock() {
-            Some(inner) => inner.fields(&mut out),
+            Some(inner) => inner.fields(&mut out, &self.lone),
             None => {
                 out.field("locked", &true);
             }

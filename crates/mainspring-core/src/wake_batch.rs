@@ -16,6 +16,7 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::panic;
 use std::task::Waker;
+use std::thread;
 
 /// Up to 32 wakers, without allocating.
 ///
@@ -161,10 +162,16 @@ impl Drop for WakeBatch {
     /// Wakes what is left: those waiters were unlinked and nobody else would.
     #[inline]
     fn drop(&mut self) {
-        if self.is_empty() {
-            return;
+        match self.len() {
+            0 => {}
+            // What it panics with goes on by itself, where it may.
+            1 if !thread::panicking() => {
+                if let Some(waker) = self.pop() {
+                    waker.wake();
+                }
+            }
+            _ => self.wake_all_caught().finish(),
         }
-        self.wake_all_caught().finish();
     }
 }
 

@@ -32,24 +32,54 @@ pub(crate) fn current() -> Option<Hub> {
     CURRENT.with(|current| current.with(|hub| hub.cloned()))
 }
 
+/// Looks at the ring that was entered on this thread, which costs a load.
+#[inline]
+pub(crate) fn with_ring<R>(look: impl FnOnce(Option<&Arc<uring::Hub>>) -> R) -> R {
+    CURRENT.with(|current| {
+        current.with(|hub| {
+            look(match hub {
+                Some(Hub::Ring(ring)) => Some(ring),
+                Some(Hub::Poll(_)) | None => None,
+            })
+        })
+    })
+}
+
 /// Waits for sockets on behalf of one worker: the innermost driver of a runtime that knows I/O.
 ///
-/// One for each worker; wrap it in the timer's driver to have timers. A socket belongs to the
-/// reactor that was [entered](DriverHandle::enter) on the thread that made it, for its whole life,
-/// and may be used from any thread; the reactor itself stays where it was made. A reactor that is
-/// entered and not [parked](Driver::park) serves nobody. Without an executor
-/// of the mainspring family none is needed: where no reactor is current, one background thread
-/// serves.
+/// One for each worker; wrap it in the timer's driver to have timers. The reactor that is
+/// [entered](DriverHandle::enter) on the thread that makes a socket says over which backend that is
+/// served, for its whole life. The socket may be used from any thread; the reactor itself stays
+/// where it was made. Without an executor of the mainspring family none is needed: where no reactor
+/// is current, one background thread serves.
+///
+/// # Sockets whose tasks move
+///
+/// What a socket does is served by the reactor that is current on the thread that polls, if that is
+/// over the same backend; else by the one that served it last, else by that of the thread that made
+/// it.
+///
+/// - Over the ring each operation begins there, and stays there until it has ended. A receive that
+///   would go on and on, as it does in a reactor that one thread has for itself, is stopped when
+///   its reader waits on another thread; an accept goes on where it is.
+/// - With readiness a socket is registered there when it waits for the first time, and stays
+///   registered there: to move a registration costs two system calls. (On Windows it is registered
+///   where it was made.)
+///
+/// A reactor that is entered and not [parked](Driver::park) serves nobody, and what waits in it
+/// waits until it is.
 ///
 /// # Guarantees
 ///
 /// - A wait ends less than a timer interrupt after its moment on Linux; elsewhere the system's poll
 ///   rounds up to a millisecond.
 /// - `unpark` costs a system call only while the driver sleeps.
-/// - Dropping the reactor wakes every task that waits for one of its sockets. A socket of it that
-///   would have to wait says [`ReactorError::Gone`]; what has arrived can still be read. Operations
-///   that the kernel has are cancelled and waited for, two seconds at most; if some are left, their
-///   memory is leaked on purpose and one line on stderr says so (MS0010).
+/// - Dropping the reactor wakes every task that waits in it. Polled where another serves, its
+///   socket goes on there, and nothing is lost: neither what has arrived, nor the rest of a write.
+///   Where none does, a socket that would have to wait says [`ReactorError::Gone`]; what has
+///   arrived can still be read. Operations that the kernel has are cancelled and waited for, two
+///   seconds at most; if some are left, their memory is leaked on purpose and one line on stderr
+///   says so (MS0010).
 ///
 /// A process that forks has the ring's memory in the parent only: the child must not use what
 /// belongs to a reactor.
@@ -120,8 +150,9 @@ impl Reactor {
     }
 
     /// As [`with_backend`](Self::with_backend), for one of several workers that serve for each
-    /// other: [`DriverHandle::rescue`] works on a ring that is made by this. It costs up to a tenth
-    /// of the throughput.
+    /// other: [`DriverHandle::rescue`] works on a ring that is made by this, and a receive ends
+    /// with what it brings, so that the next one is wherever the task is then. It costs up to a
+    /// tenth of the throughput.
     ///
     /// # Errors
     ///
@@ -197,7 +228,7 @@ impl Reactor {
         }
     }
 
-    /// How many sockets are registered.
+    /// How many sockets that were made where it is current there are.
     #[must_use]
     pub fn sockets(&self) -> usize {
         match &self.side {
@@ -251,8 +282,8 @@ impl Driver for Reactor {
 }
 
 impl DriverHandle for Handle {
-    /// Sockets that are made while the guard lives are the reactor's. A reactor that is entered and
-    /// not parked serves nobody: a wait on one of its sockets does not end.
+    /// Sockets that are made or polled while the guard lives are served by the reactor. One that is
+    /// entered and not parked serves nobody: a wait in it does not end.
     fn enter(&self) -> Entered {
         Entered::new(&CURRENT, Arc::new(self.hub.clone()))
     }

@@ -23,8 +23,9 @@ pub enum ReactorError {
     /// No reactor is current, and the background thread could not be started. Code MS0004. The kind
     /// of the [`io::Error`] is the one of the error inside.
     Background(io::Error),
-    /// The reactor that the socket is registered with has been dropped. Code MS0005. The kind is
-    /// [`io::ErrorKind::NotConnected`].
+    /// No reactor is left that would serve the socket: none of its backend is current on this
+    /// thread, and the one that served it last and the one of the thread that made it have been
+    /// dropped. Code MS0005. The kind is [`io::ErrorKind::NotConnected`].
     Gone,
     /// The ring was asked for by its name, and this is why there is none. Code MS0009. The kind is
     /// [`io::ErrorKind::Unsupported`].
@@ -64,8 +65,8 @@ impl fmt::Display for ReactorError {
                  its sockets could not be started: {error} (MS0004)"
             ),
             Self::Gone => f.write_str(
-                "the reactor that this socket is registered with has been dropped: nobody would \
-                 tell when it is ready (MS0005)",
+                "the reactors that have served this socket have been dropped, and none is current \
+                 here: nobody would tell when it is ready (MS0005)",
             ),
             Self::NoRing(refusal) => write!(
                 f,

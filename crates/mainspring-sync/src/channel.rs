@@ -51,6 +51,7 @@ mod blocks;
 mod error;
 mod many;
 mod permit;
+mod place;
 mod reach;
 mod receiver;
 mod recv;

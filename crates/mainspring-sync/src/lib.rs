@@ -29,7 +29,19 @@
 //!
 //! Wakers are called without any lock, and so is the code of users: a waker, a `Clone` or a `Drop`
 //! that comes back to the same primitive finds it whole. As many are woken as there is something
-//! for; one whose task does not poll it is named by `diagnose`.
+//! for.
+//!
+//! # Futures that are kept and not polled
+//!
+//! What was given to a future, a lock, a permit, room in a channel, is that future's until it is
+//! polled or dropped. A task that keeps one and waits for something else holds up those behind it:
+//! drop what lost a race. Whatever the executor, another future of the same task takes over what it
+//! needs; of the same task is what is polled inside one task of the family, or else with the same
+//! waker. [`Mutex`], [`RwLock`], [`Semaphore`], [`Condvar`] and [`Notify`] name what was given and
+//! not fetched (`diagnose`); all of them but `Notify` have a `revocable` form, from which an
+//! executor of the family takes it back. Channels of every kind have neither. A receiver that is
+//! used as a stream, and a sender that is used as a sink, keep their place themselves: see
+//! [`channel::Receiver`].
 
 pub mod barrier;
 mod block;

@@ -33,7 +33,7 @@
 //! | `notify.permit` | `store`, `signal` | `take`, `take_or_wait` | what the notifier wrote |
 //! | `notify.release` | `release` | `take`, `take_or_wait`, `releases` | what the notifier wrote |
 //!
-//! What an offer or a release in the queue carries goes with its lock.
+//! What an offer or a release in the queue carries goes with the queue.
 //!
 //! # Rejected
 //!

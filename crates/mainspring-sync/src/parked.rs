@@ -12,7 +12,7 @@
 
 use mainspring_core::budget;
 use mainspring_core::wait::{self, WaitKind};
-use mainspring_core::wait_list::{Holds, Kind, Queue, Waiter, Why};
+use mainspring_core::wait_list::{From, Holds, Kind, Queue, Waiter, Why};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -20,23 +20,34 @@ pub(crate) type KeyOf<L> = <<L as Holds>::Kind as Kind>::Key;
 
 /// A waiter that is answered with an `R`.
 pub(crate) struct Parked<L: Holds, R> {
-    waiter: Waiter<L>,
+    /// What its waiter is made of, until there is one.
+    parts: Option<(L, KeyOf<L>)>,
+    /// Made where it stays, at the first poll that has to wait: until then the future is small to
+    /// move.
+    waiter: Option<Waiter<L>>,
     answer: Option<R>,
     /// It was queued, and has not been answered since.
     is_queued: bool,
 }
 
 impl<L: Holds, R> Parked<L, R> {
+    #[inline]
     pub(crate) fn new(holder: L, key: KeyOf<L>) -> Self {
         Self {
-            waiter: Waiter::new(holder, key),
+            parts: Some((holder, key)),
+            waiter: None,
             answer: None,
             is_queued: false,
         }
     }
 
+    #[inline]
     pub(crate) fn holder(&self) -> &L {
-        self.waiter.holder()
+        match (&self.parts, &self.waiter) {
+            (Some((holder, _)), _) => holder,
+            (None, Some(waiter)) => waiter.holder(),
+            (None, None) => unreachable!("neither a waiter nor its parts"),
+        }
     }
 
     /// Takes an answer that no poll has given out: whoever drops a `Parked` owes it to others.
@@ -44,31 +55,54 @@ impl<L: Holds, R> Parked<L, R> {
         self.answer.take()
     }
 
+    /// Takes what was offered to it, if that can be done without the lock: then
+    /// [`answer`](Self::answer) it.
+    #[inline]
+    pub(crate) fn take_offer(self: Pin<&mut Self>, cx: &Context<'_>) -> Option<From> {
+        let this = self.project();
+        if !*this.is_queued {
+            return None;
+        }
+        let taken = this.waiter.as_pin_mut()?.take_offer(cx);
+        *this.is_queued = taken.is_none();
+        taken
+    }
+
+    /// Gives it an answer, which the next poll gives out.
+    #[inline]
+    pub(crate) fn answer(self: Pin<&mut Self>, found: R) {
+        *self.project().answer = Some(found);
+    }
+
     /// Waits until `quick`, which is asked once and without the lock, or `look` answers.
     ///
     /// Takes a unit of the budget for an answer and notes what is waited for.
     #[inline]
     pub(crate) fn poll(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         kind: WaitKind,
         quick: impl FnOnce(&L::Kind) -> Option<R>,
         look: impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
     ) -> Poll<R> {
         let unit = budget::poll_proceed(cx);
-        let (waiter, answer, is_queued) = self.project();
         // CLAIM: [parked.order] it has its place, or all that it waited for.
-        if unit.is_pending() && (*is_queued || answer.is_some()) {
+        if unit.is_pending() && (self.is_queued || self.answer.is_some()) {
             return Poll::Pending;
         }
-        let known = answer.take().or_else(|| {
-            let kind = waiter.holder().list().kind();
-            if *is_queued { None } else { quick(kind) }
-        });
+        let known = if self.answer.is_some() {
+            self.as_mut().project().answer.take()
+        } else if self.is_queued {
+            None
+        } else {
+            quick(self.holder().list().kind())
+        };
+        let this = self.project();
         let found = match known {
             Some(found) => Poll::Ready(found),
-            None => waiter.poll_wait(cx, look),
+            None => made(this.parts, this.waiter).poll_wait(cx, look),
         };
+        let (answer, is_queued) = (this.answer, this.is_queued);
         *is_queued = found.is_pending();
         match (found, unit) {
             (Poll::Ready(found), Poll::Ready(unit)) => {
@@ -94,26 +128,56 @@ impl<L: Holds, R> Parked<L, R> {
         placeholder: &Waker,
         look: impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
     ) -> bool {
-        let (waiter, answer, is_queued) = self.project();
-        if answer.is_none() && !*is_queued {
+        let this = self.project();
+        if this.answer.is_none() && !*this.is_queued {
+            let waiter = made(this.parts, this.waiter);
             let found = waiter.poll_wait(&mut Context::from_waker(placeholder), look);
-            *is_queued = found.is_pending();
+            *this.is_queued = found.is_pending();
             if let Poll::Ready(found) = found {
-                *answer = Some(found);
+                *this.answer = Some(found);
             }
         }
-        answer.is_some()
+        this.answer.is_some()
     }
 
     #[inline]
-    fn project(self: Pin<&mut Self>) -> (Pin<&mut Waiter<L>>, &mut Option<R>, &mut bool) {
+    fn project(self: Pin<&mut Self>) -> Projected<'_, L, R> {
         // SAFETY: [parked.pinned] nothing is moved out of the waiter below.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: [parked.pinned] the waiter is pinned as long as `self` is: there is no other way
         // to it, and its drop runs in place.
         let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };
-        (waiter, &mut this.answer, &mut this.is_queued)
+        Projected {
+            parts: &mut this.parts,
+            waiter,
+            answer: &mut this.answer,
+            is_queued: &mut this.is_queued,
+        }
     }
+}
+
+/// The fields of a pinned [`Parked`].
+struct Projected<'a, L: Holds, R> {
+    parts: &'a mut Option<(L, KeyOf<L>)>,
+    waiter: Pin<&'a mut Option<Waiter<L>>>,
+    answer: &'a mut Option<R>,
+    is_queued: &'a mut bool,
+}
+
+/// The waiter, which is made now if it was not.
+#[inline(always)]
+fn made<'a, L: Holds>(
+    parts: &mut Option<(L, KeyOf<L>)>,
+    mut place: Pin<&'a mut Option<Waiter<L>>>,
+) -> Pin<&'a mut Waiter<L>> {
+    if let Some((holder, key)) = parts.take() {
+        // SAFETY: [parked.pinned] nothing is there that could be moved.
+        let place = unsafe { place.as_mut().get_unchecked_mut() };
+        // Written where it stays; there is nothing to be dropped.
+        std::mem::forget(place.replace(Waiter::new(holder, key)));
+    }
+    let waiter = place.as_pin_mut();
+    waiter.expect("there is a waiter where its parts are not")
 }
 
 #[cfg(test)]

@@ -324,7 +324,11 @@ impl Drop for Driven {
         // Outside the borrow: leaving drops the clock.
         drop(left);
         debug_assert!(
-            !is_paused() || THREAD.try_with(|it| it.borrow().drivers.is_empty()) != Ok(true),
+            !is_paused()
+                || !matches!(
+                    THREAD.try_with(|it| it.borrow().drivers.is_empty()),
+                    Ok(true)
+                ),
             "clock.scoped: paused without a driver"
         );
     }

@@ -8,8 +8,7 @@
 /// [`Runtime`](crate::Runtime) and calls its [`shutdown`](crate::Runtime::shutdown).
 ///
 /// The function itself runs on the main thread, beside the workers, and need not be `Send`; what
-/// it [spawns](crate::spawn()) runs on the workers. A server accepts in a task, so that its
-/// connections belong to workers.
+/// it [spawns](crate::spawn()) runs on the workers.
 ///
 /// ```no_run
 /// use mainspring::net::TcpStream;

@@ -1,11 +1,11 @@
 //! Sockets: [`TcpListener`], [`TcpStream`], [`TcpSocket`], and names to addresses.
 //!
-//! On a thread that runs a [`LocalRuntime`](crate::LocalRuntime) a socket belongs to that runtime
-//! from the call that makes it on. While that runtime is not running (inside `block_on`, `tick` or
-//! `shutdown`), nobody serves the socket, and a wait on it from elsewhere does not end. Of a
-//! [`Runtime`](crate::Runtime), it belongs to the worker on whose thread the call is made, or to
-//! the thread that is in `block_on` there, and may be used from any. Made where none runs, and none
-//! was [entered](crate::LocalRuntime::enter), it is served by one background thread.
+//! A socket has the backend of the runtime that is running where it is made, for its whole life,
+//! and may be used from any thread: what it waits for is served by the runtime that is running
+//! there, of a [`Runtime`](crate::Runtime) by the worker whose thread it is. With readiness that is
+//! where it first had to wait. While a [`LocalRuntime`](crate::LocalRuntime) is not running (inside
+//! `block_on`, `tick` or `shutdown`), nobody serves what waits in it. Made where none runs, and
+//! none was [entered](crate::LocalRuntime::enter), a socket is served by one background thread.
 //!
 //! A call whose future has a named type may be dropped at any time without losing a byte or a
 //! connection; the others say in their documentation what is lost.

@@ -13,7 +13,8 @@
 //! | [`OnceCell`], [`SetOnce`], [`Lazy`] | a value that is made once |
 //!
 //! They are `mainspring-sync`'s and need no runtime: the other end may be a task of another
-//! executor, or a thread that blocks.
+//! executor, or a thread that blocks. With the feature `sink` a [`channel::Sender`] is a `Sink` of
+//! the futures crates.
 //!
 //! ```
 //! use mainspring::sync::channel;

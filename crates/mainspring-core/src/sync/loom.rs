@@ -108,6 +108,12 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
+/// loom's mutex in place of the brief lock, which has models of its own.
+pub type Brief<T> = Mutex<T>;
+
+/// Access to the data of a [`Brief`] while it is held.
+pub type BriefGuard<'a, T> = MutexGuard<'a, T>;
+
 /// loom's read-write lock, without poisoning.
 #[derive(Debug)]
 pub struct RwLock<T>(::loom::sync::RwLock<T>);
@@ -193,6 +199,11 @@ pub mod thread {
     pub use ::loom::thread::{
         Builder, JoinHandle, Thread, ThreadId, current, park, spawn, yield_now,
     };
+
+    /// Lets the other threads run: no time passes in a model.
+    pub fn sleep(_: ::std::time::Duration) {
+        yield_now();
+    }
 }
 
 /// Raw memory, whose leaks and double frees loom reports.

@@ -160,6 +160,12 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
+/// shuttle's mutex in place of the brief lock, whose sleeps are no steps that anybody waits for.
+pub type Brief<T> = Mutex<T>;
+
+/// Access to the data of a [`Brief`] while it is held.
+pub type BriefGuard<'a, T> = MutexGuard<'a, T>;
+
 /// shuttle's read-write lock, without poisoning.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized>(::shuttle::sync::RwLock<T>);
@@ -233,7 +239,7 @@ impl Condvar {
 /// Threads.
 pub mod thread {
     pub use ::shuttle::thread::{
-        Builder, JoinHandle, Thread, ThreadId, current, park, spawn, yield_now,
+        Builder, JoinHandle, Thread, ThreadId, current, park, sleep, spawn, yield_now,
     };
 }
 

@@ -107,6 +107,8 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
+pub use super::brief::{Brief, BriefGuard};
+
 /// A read-write lock that does not poison.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized>(::std::sync::RwLock<T>);
@@ -187,7 +189,7 @@ impl Condvar {
 /// Threads.
 pub mod thread {
     pub use ::std::thread::{
-        Builder, JoinHandle, Thread, ThreadId, current, park, spawn, yield_now,
+        Builder, JoinHandle, Thread, ThreadId, current, park, sleep, spawn, yield_now,
     };
 }
 

@@ -56,9 +56,12 @@ impl Diagnosis {
         let mut offers: Vec<Offer> = Vec::with_capacity(8);
         loop {
             let mut section = Section::new(list);
+            let lone = section.lone();
             let inner = section.inner();
-            let needed = inner.offers().count();
+            let needed = inner.offers().count() + usize::from(lone.is_some());
             if needed <= offers.capacity() {
+                let lone = lone.map(|(who, since)| Offer::of(who, since, list.revocable));
+                offers.extend(lone);
                 offers.extend(inner.offers().map(|node| {
                     node.with(|state| {
                         debug_assert!(
@@ -84,12 +87,8 @@ impl Diagnosis {
 }
 
 impl Offer {
-    fn of(who: Option<Who>, since: Nanos, revocable: bool) -> Self {
-        let (task, is_root) = match who {
-            Some(Who::Task(task)) => (Some(task), false),
-            Some(Who::Root(root)) => (Some(root), true),
-            Some(Who::Foreign(..)) | None => (None, false),
-        };
+    fn of(who: Who, since: Nanos, revocable: bool) -> Self {
+        let (task, is_root) = (who.number(), who.is_root());
         Self {
             task,
             is_root,

@@ -9,7 +9,7 @@ use crate::sync::atomic::{
 };
 use crate::sync::cell::UnsafeCell;
 use crate::time::Nanos;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::{RawWakerVTable, Waker};
 
 /// Never linked, or unlinked by its owner. Written by the owner.
@@ -37,24 +37,54 @@ pub(super) enum Place {
     Released,
 }
 
-/// Who polls a waiter.
+/// Where no table is: for the roots of ours.
+const ROOT: *const RawWakerVTable = ptr::without_provenance(1);
+
+/// Who polls a waiter. Two words, and not an enum of them, so that they are moved as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
-    /// A task of ours, by its number.
-    Task(u64),
-    /// The root of a `block_on` of ours, by its number.
-    Root(u64),
-    /// Whatever this waker wakes. The pointers are compared and never followed.
-    Foreign(*const (), *const RawWakerVTable),
+pub(super) struct Who {
+    /// The number of a task or root of ours, else where a waker points; compared and never
+    /// followed.
+    what: u64,
+    /// What the waker calls; null for a task of ours, [`ROOT`] for the root of a `block_on` of ours.
+    table: *const RawWakerVTable,
 }
 
 impl Who {
+    /// Of a waiter that was never polled, which is in no list.
+    pub(super) const NOBODY: Self = Self::task(0);
+
+    const fn task(task: u64) -> Self {
+        Self {
+            what: task,
+            table: ptr::null(),
+        }
+    }
+
+    #[inline]
     pub(super) fn of(waker: &Waker) -> Self {
         match poll::stamp() {
-            Some(stamp) if poll::is_root() => Self::Root(stamp.task),
-            Some(stamp) => Self::Task(stamp.task),
-            None => Self::Foreign(waker.data(), waker.vtable()),
+            Some(stamp) if poll::is_root() => Self {
+                what: stamp.task,
+                table: ROOT,
+            },
+            Some(stamp) => Self::task(stamp.task),
+            None => Self {
+                what: waker.data().addr() as u64,
+                table: waker.vtable(),
+            },
         }
+    }
+
+    /// The number of the task or root, if it is one of ours.
+    pub(super) fn number(self) -> Option<u64> {
+        let is_ours = self.table.is_null() || self.is_root();
+        is_ours.then_some(self.what)
+    }
+
+    /// Whether it is the root of a `block_on` of ours.
+    pub(super) fn is_root(self) -> bool {
+        ptr::eq(self.table, ROOT)
     }
 }
 
@@ -65,7 +95,7 @@ pub(super) struct State<K: Kind> {
     /// The list's count of releases when the node was linked.
     pub(super) epoch: u64,
     pub(super) waker: Option<Waker>,
-    pub(super) who: Option<Who>,
+    pub(super) who: Who,
     /// From which end the offer was made.
     pub(super) from: From,
     /// The number of the offer, in a revocable list.
@@ -81,6 +111,8 @@ pub(super) struct Entry<K: Kind> {
 }
 
 impl<K: Kind> Entry<K> {
+    /// Always inlined, as what is around it: it is built where it stays.
+    #[inline(always)]
     pub(super) fn new(key: K::Key) -> Self {
         Self {
             phase: AtomicU8::new(IDLE),
@@ -89,7 +121,7 @@ impl<K: Kind> Entry<K> {
                 arrival: 0,
                 epoch: 0,
                 waker: None,
-                who: None,
+                who: Who::NOBODY,
                 from: From::Oldest,
                 offer: 0,
                 since: Nanos::ZERO,
@@ -164,6 +196,18 @@ impl<K: Kind> Held<K> {
             // is at this state; the callers below never nest two accesses to one node.
             f(unsafe { &mut *state })
         })
+    }
+
+    /// Its place in the order of arrival.
+    #[inline]
+    pub(super) fn arrival(self) -> u64 {
+        self.with(|state| state.arrival)
+    }
+
+    /// Whether it is in no list, and nobody else's. For the owner.
+    #[inline]
+    pub(super) fn is_idle(self) -> bool {
+        self.entry().is_idle()
     }
 
     pub(super) fn note_linked(self) {

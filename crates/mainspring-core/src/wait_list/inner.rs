@@ -1,10 +1,13 @@
 //! What the lock guards: four lists, and the moves between them.
 
-use super::entry::{Entry, Held, Place};
+use super::entry::{Entry, Held, Place, Who};
+use super::lone::Lone;
 use super::{From, Kind};
 use crate::list::{List, Node, Sentinel};
+use crate::time::Nanos;
 use std::fmt;
 use std::ptr::NonNull;
+use std::task::Waker;
 
 /// Everything that the lock guards.
 pub(super) struct Inner<K: Kind> {
@@ -12,6 +15,8 @@ pub(super) struct Inner<K: Kind> {
     pub(super) fresh: List<Entry<K>>,
     pub(super) offered: List<Entry<K>>,
     pub(super) lapsed: List<Entry<K>>,
+    /// Whom the last offer in the slot was made to, and when. It may have been taken.
+    pub(super) lone: (Who, Nanos),
     arrivals: u64,
     /// How many releases of all there were.
     pub(super) epoch: u64,
@@ -40,15 +45,17 @@ impl<K: Kind> Inner<K> {
             fresh: List::new(),
             offered: List::new(),
             lapsed: List::new(),
+            lone: (Who::NOBODY, Nanos::ZERO),
             arrivals: 0,
             epoch: 0,
             closed: false,
         }
     }
 
-    pub(super) fn fields(&self, out: &mut fmt::DebugStruct<'_, '_>) {
+    pub(super) fn fields(&self, out: &mut fmt::DebugStruct<'_, '_>, lone: &Lone<K>) {
+        let offered = self.offered.len() + self.fresh.len() + usize::from(!lone.is_empty());
         out.field("waiting", &self.waiting.len())
-            .field("offered", &(self.offered.len() + self.fresh.len()))
+            .field("offered", &offered)
             .field("lapsed", &self.lapsed.len())
             .field("closed", &self.closed);
     }
@@ -57,11 +64,22 @@ impl<K: Kind> Inner<K> {
         (self.waiting.len(), self.lapsed.len(), self.closed)
     }
 
+    /// Whether an offer lies in the lists.
+    #[inline]
+    pub(super) fn has_offers(&self) -> bool {
+        !self.offered.is_empty() || !self.fresh.is_empty()
+    }
+
     /// The nodes with an offer out, oldest offer first among those already woken.
     pub(super) fn offers(&self) -> impl Iterator<Item = Held<K>> {
         let nodes = self.offered.iter().chain(self.fresh.iter());
         // SAFETY: [wait-list.node] linked, and `Inner` is only reached through the lock.
         nodes.map(|node| unsafe { Held::new(node) })
+    }
+
+    /// The node whose offer was made last.
+    pub(super) fn last_offer(&self) -> Option<Held<K>> {
+        self.held(self.fresh.back().or_else(|| self.offered.back()))
     }
 
     pub(super) fn held(&self, node: Option<NonNull<Node<Entry<K>>>>) -> Option<Held<K>> {
@@ -106,6 +124,20 @@ impl<K: Kind> Inner<K> {
         }
     }
 
+    /// Takes a node out of the queue, where it is.
+    pub(super) fn dequeue(&mut self, node: Held<K>) {
+        node.with(|state| {
+            debug_assert_eq!(
+                (state.place, state.epoch),
+                (Place::Waiting, self.epoch),
+                "wait-list.hand-on: chosen, and does not wait"
+            );
+            state.place = Place::Idle;
+        });
+        // SAFETY: [wait-list.state] the callers found it in the queue, under this lock.
+        unsafe { self.waiting.remove(node.node()) };
+    }
+
     /// Whether a node is in the queue, and not at its front.
     pub(super) fn is_behind(&self, node: Held<K>) -> bool {
         let is_waiting =
@@ -120,6 +152,27 @@ impl<K: Kind> Inner<K> {
         oldest.is_some_and(|oldest| oldest.with(|state| state.arrival) < arrival)
     }
 
+    /// Puts a newcomer's node at the end of the queue, with the waker that its poll was made with.
+    #[inline]
+    pub(super) fn join(&mut self, node: Held<K>, who: Who, waker: Waker) {
+        let arrival = self.arrive();
+        let old = node.with(|state| {
+            debug_assert_eq!(state.place, Place::Idle, "wait-list.state: linked twice");
+            state.place = Place::Waiting;
+            state.epoch = self.epoch;
+            state.arrival = arrival;
+            state.who = who;
+            state.waker.replace(waker)
+        });
+        debug_assert!(
+            old.is_none(),
+            "wait-list.outside: an idle waiter with a waker"
+        );
+        node.note_linked();
+        // SAFETY: [wait-list.node] pinned and alive while linked.
+        unsafe { self.waiting.push_back(node.node()) };
+    }
+
     /// Puts a node into the queue, at the place that its arrival gives it.
     pub(super) fn enqueue(&mut self, node: Held<K>) {
         let arrival = node.with(|state| {
@@ -129,30 +182,33 @@ impl<K: Kind> Inner<K> {
             state.arrival
         });
         node.note_linked();
-        let arrived = |node: Held<K>| node.with(|state| state.arrival);
-        let next = match (self.first(From::Oldest), self.first(From::Newest)) {
-            (Some(oldest), _) if arrived(oldest) > arrival => Some(oldest),
-            (_, Some(newest)) if arrived(newest) > arrival => {
-                // Rare: it lost an offer that had been made out of turn.
-                let mut younger = self.waiting.iter();
-                let node = younger.find(|node| {
-                    // SAFETY: [wait-list.node] linked, and the lock is held.
-                    arrived(unsafe { Held::new(*node) }) > arrival
-                });
-                self.held(node)
-            }
-            _ => None,
-        };
-        match next {
-            // SAFETY: [wait-list.node] pinned and alive while linked; `next` is in this list.
-            Some(next) => unsafe { self.waiting.insert_before(next.node(), node.node()) },
+        let newest = self.first(From::Newest);
+        if newest.is_none_or(|newest| newest.arrival() < arrival) {
             // SAFETY: [wait-list.node] pinned and alive while linked.
-            None => unsafe { self.waiting.push_back(node.node()) },
+            unsafe { self.waiting.push_back(node.node()) };
+        } else {
+            self.enqueue_again(node, arrival);
         }
         debug_assert!(
-            self.first(From::Oldest).map(arrived) <= self.first(From::Newest).map(arrived),
+            self.first(From::Oldest).map(Held::arrival)
+                <= self.first(From::Newest).map(Held::arrival),
             "wait-list.order: out of the order of arrival"
         );
+    }
+
+    /// Links a node in front of the first that came later: it had an offer, and is back.
+    #[cold]
+    fn enqueue_again(&mut self, node: Held<K>, arrival: u64) {
+        // The front, unless it lost an offer that had been made out of turn.
+        let next = self.waiting.iter().find(|node| {
+            // SAFETY: [wait-list.node] linked, and the lock is held.
+            unsafe { Held::<K>::new(*node) }.arrival() > arrival
+        });
+        match next {
+            // SAFETY: [wait-list.node] pinned and alive while linked; `next` is in this list.
+            Some(next) => unsafe { self.waiting.insert_before(next, node.node()) },
+            None => unreachable!("wait-list.order: the newest came later"),
+        }
     }
 
     /// Puts a node that lost its offer aside until it is polled, or back if it was never woken.
@@ -169,6 +225,7 @@ impl<K: Kind> Inner<K> {
     }
 
     /// The next place in the order of arrival.
+    #[inline]
     pub(super) fn arrive(&mut self) -> u64 {
         self.arrivals += 1;
         self.arrivals

@@ -94,12 +94,7 @@ impl<'q, K: Kind> Queue<'q, K> {
         let Some(node) = self.inner.first(from) else {
             return false;
         };
-        let left = self.inner.unlink(node);
-        debug_assert_eq!(
-            left,
-            Left::Waiting,
-            "wait-list.hand-on: released one that does not wait"
-        );
+        self.inner.dequeue(node);
         let waker = node.with(|state| {
             state.place = Place::Released;
             state.waker.take()
@@ -110,6 +105,39 @@ impl<'q, K: Kind> Queue<'q, K> {
             self.wake_later(waker);
         }
         true
+    }
+
+    /// Takes back the offer that was made last and was not taken up: what it carried is the
+    /// caller's. Its waiter keeps its place, and is asked again when it is polled. `false` if no
+    /// offer is out.
+    ///
+    /// For a caller that goes before all who wait. It serves nobody else: the kind's
+    /// [`returned`](Kind::returned) is not asked.
+    pub fn take_back(&mut self) -> bool {
+        debug_assert!(K::IS_TAKEN_BACK, "wait-list.lone: the kind has not said so");
+        // The one in the slot was made before the others.
+        let last = self.inner.last_offer().or_else(|| self.recall());
+        let Some(node) = last else {
+            return false;
+        };
+        // CLAIM: [wait-list.hand-on] here it comes back, to the caller.
+        let left = self.inner.unlink(node);
+        debug_assert!(
+            matches!(left, Left::Offered(_)),
+            "wait-list.hand-on: taken back from one that had none"
+        );
+        self.inner.lapse(node);
+        true
+    }
+
+    /// Moves an offer that lies in the slot to the others, if its waiter has not taken it.
+    #[cold]
+    fn recall(&mut self) -> Option<Held<K>> {
+        let node = self.list.lone.recall()?;
+        // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive and
+        // pinned, comes for the lock from here on.
+        unsafe { self.inner.offered.push_back(node) };
+        self.inner.last_offer()
     }
 
     /// Goes through the waiters from the oldest and makes offers to those that `fits` picks.
@@ -154,37 +182,40 @@ impl<'q, K: Kind> Queue<'q, K> {
     }
 
     fn offer(&mut self, node: Held<K>, from: From) {
-        let left = self.inner.unlink(node);
-        debug_assert_eq!(
-            left,
-            Left::Waiting,
-            "wait-list.hand-on: offered to one that does not wait"
-        );
+        self.inner.dequeue(node);
         let number = if self.list.revocable {
             revoke::number_of_offer()
         } else {
             0
         };
         let has_room = has_room(self.batch);
-        let (place, waker) = node.with(|state| {
+        let since = poll::turn_now();
+        let (is_woken, waker, who) = node.with(|state| {
             state.from = from;
             state.offer = number;
-            state.since = poll::turn_now();
-            state.place = if has_room || state.waker.is_none() {
+            state.since = since;
+            let is_woken = has_room || state.waker.is_none();
+            state.place = if is_woken {
                 Place::Offered
             } else {
                 Place::Fresh
             };
             let waker = if has_room { state.waker.take() } else { None };
-            (state.place, waker)
+            (is_woken, waker, state.who)
         });
-        let list = if place == Place::Fresh {
-            &mut self.inner.fresh
+        let is_only = self.inner.offered.is_empty() && self.inner.fresh.is_empty();
+        if is_woken && is_only && !self.list.revocable && self.list.lone.is_empty() {
+            self.inner.lone = (who, since);
+            self.list.lone.put(node.node());
         } else {
-            &mut self.inner.offered
-        };
-        // SAFETY: [wait-list.node] pinned and alive while linked; it has just left the queue.
-        unsafe { list.push_back(node.node()) };
+            let list = if is_woken {
+                &mut self.inner.offered
+            } else {
+                &mut self.inner.fresh
+            };
+            // SAFETY: [wait-list.node] pinned and alive while linked; it has just left the queue.
+            unsafe { list.push_back(node.node()) };
+        }
         if let Some(waker) = waker {
             self.wake_later(waker);
         }
@@ -199,7 +230,7 @@ impl<'q, K: Kind> Queue<'q, K> {
 impl<K: Kind> fmt::Debug for Queue<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Queue");
-        self.inner.fields(&mut out);
+        self.inner.fields(&mut out, &self.list.lone);
         out.finish_non_exhaustive()
     }
 }

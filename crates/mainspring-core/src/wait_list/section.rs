@@ -7,7 +7,8 @@ use super::{From, Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Sentinel};
 use crate::payload::Steps;
-use crate::sync::MutexGuard;
+use crate::sync::BriefGuard;
+use crate::time::Nanos;
 use std::pin::{Pin, pin};
 
 /// How many wakers are collected before the lock is released to call them, and how many nodes
@@ -30,7 +31,7 @@ pub(super) fn has_room(batch: &WakeBatch) -> bool {
 /// the section keeps its lock to the end.
 pub(super) struct Section<'a, K: Kind> {
     list: &'a WaitList<K>,
-    inner: Option<MutexGuard<'a, Inner<K>>>,
+    inner: Option<BriefGuard<'a, Inner<K>>>,
     round: List<Entry<K>>,
     /// Dropped last, when the lock is free: what is in it is woken by that.
     batch: WakeBatch,
@@ -61,13 +62,57 @@ impl<'a, K: Kind> Section<'a, K> {
         }
     }
 
+    /// Whom an offer in the slot was made to, and when, if one lies there.
+    #[inline]
+    pub(super) fn lone(&mut self) -> Option<(Who, Nanos)> {
+        (!self.list.lone.is_empty()).then_some(self.inner().lone)
+    }
+
+    /// Moves an offer that lies in the slot, and was made to the task that is being polled, to the
+    /// others.
+    fn recall_from(&mut self, who: Who) {
+        let list = self.list;
+        if !self.lone().is_some_and(|(offered, _)| offered == who) {
+            return;
+        }
+        if let Some(node) = list.lone.recall() {
+            // It was there before the others, or it would lie beside them.
+            // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive
+            // and pinned, comes for the lock from here on.
+            unsafe { self.inner().offered.push_front(node) };
+        }
+    }
+
+    /// Takes a node of the caller's out of wherever it is.
+    #[inline]
+    pub(super) fn unlink(&mut self, node: Held<K>) -> Left {
+        let list = self.list;
+        if list.lone.holds(node.node()) {
+            list.lone.clear();
+            let from = node.with(|state| {
+                state.place = Place::Idle;
+                state.from
+            });
+            return Left::Offered(from);
+        }
+        self.inner().unlink(node)
+    }
+
+    /// Whether an offer is out that may have been made to that task.
+    #[inline]
+    pub(super) fn may_have_offer(&mut self, who: Who) -> bool {
+        self.inner().has_offers() || self.lone().is_some_and(|(offered, _)| offered == who)
+    }
+
     /// Gives what was offered to another waiter of the same task to `node`, which is being polled
     /// and unlinked, or waits behind others. If it is taken over, `node` is unlinked.
+    #[cold]
     pub(super) fn take_over(&mut self, node: Held<K>, who: Who) -> Option<From> {
-        let same = |other: &Held<K>| other.with(|state| state.who == Some(who));
+        self.recall_from(who);
+        let same = |other: &Held<K>| other.with(|state| state.who == who);
         let loser = self.inner().offers().find(same)?;
         // Out of the queue while its key is lent to the kind, which can reach what is in there.
-        let was_waiting = self.inner().unlink(node) != Left::Idle;
+        let was_waiting = self.unlink(node) != Left::Idle;
         let kind = &self.list.kind;
         let agreed = loser.with(|offered| {
             node.with(|wanted| kind.exchange(&mut self.queue(), &offered.key, &wanted.key))
@@ -88,7 +133,7 @@ impl<'a, K: Kind> Section<'a, K> {
     /// Lets a waiter go that is dropped, and does for the others what that asks for. Returns what
     /// it was.
     pub(super) fn dismiss(&mut self, node: Held<K>) -> Left {
-        let left = self.inner().unlink(node);
+        let left = self.unlink(node);
         let kind = &self.list.kind;
         match left {
             Left::Waiting => node.with(|state| kind.left(&mut self.queue(), &state.key)),
@@ -137,7 +182,7 @@ impl<'a, K: Kind> Section<'a, K> {
 
     /// Releases the lock and wakes in batches, locking again for each.
     #[cold]
-    fn finish_in_batches(&mut self, guard: MutexGuard<'a, Inner<K>>) {
+    fn finish_in_batches(&mut self, guard: BriefGuard<'a, Inner<K>>) {
         let sentinel = pin!(Sentinel::new());
         let sentinel = sentinel.into_ref();
         // SAFETY: [wait-list.newcomers] the lock guards the ring as it guarded the lists, and the

@@ -15,4 +15,6 @@ mod props;
 #[cfg(mainspring_shuttle)]
 mod shuttle;
 #[cfg(not(mainspring_loom))]
+mod slot;
+#[cfg(not(mainspring_loom))]
 mod tasks;

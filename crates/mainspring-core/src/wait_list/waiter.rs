@@ -63,6 +63,8 @@ pub struct Waiter<L: Holds> {
     holder: L,
     /// In a revocable list, where the executor finds this waiter. Touched by the owner alone.
     watch: Cell<Option<Watch>>,
+    /// The task of ours that polled it last, while it waits. Touched by the owner alone.
+    task: Cell<Option<u64>>,
     node: Node<Entry<L::Kind>>,
 }
 
@@ -75,11 +77,13 @@ unsafe impl<L: Holds + Sync> Sync for Waiter<L> where KeyOf<L>: Send {}
 
 impl<L: Holds> Waiter<L> {
     /// A waiter that does not wait yet.
+    #[inline(always)]
     #[must_use]
     pub fn new(holder: L, key: KeyOf<L>) -> Self {
         Self {
             holder,
             watch: Cell::new(None),
+            task: Cell::new(None),
             node: Node::new(Entry::new(key)),
         }
     }
@@ -92,6 +96,7 @@ impl<L: Holds> Waiter<L> {
 
     /// Whether a release of all has reached it and is done with it. Takes no lock; a release under
     /// way may not show yet.
+    #[inline]
     #[must_use]
     pub fn was_released(&self) -> bool {
         self.node.value().was_released()
@@ -99,8 +104,49 @@ impl<L: Holds> Waiter<L> {
 
     /// As [`was_released`](Self::was_released); if so, the waiter is idle again, as if it had been
     /// polled. Takes no lock.
+    #[inline]
     pub fn take_release(self: Pin<&mut Self>) -> bool {
-        self.was_released() && self.leave()
+        if !self.was_released() {
+            return false;
+        }
+        drop(self.watch.take());
+        self.end_release();
+        true
+    }
+
+    /// A release has let go of the node: it is the owner's alone, and idle from here.
+    #[inline]
+    fn end_release(&self) {
+        // SAFETY: [wait-list.node] it is our own node, and nobody else's.
+        let node = unsafe { Held::new(NonNull::from(&self.node)) };
+        node.with(|state| state.place = Place::Idle);
+        node.note_idle();
+    }
+
+    /// Takes what was offered to it, if that can be done without the lock; the waiter is idle again
+    /// then, as if its look had answered. `None` says nothing: [`poll_wait`](Self::poll_wait) finds
+    /// every offer.
+    ///
+    /// For a primitive whose waiter need not look at the queue when it owns what the offer carries.
+    /// Call it in the poll whose context this is.
+    #[inline]
+    pub fn take_offer(self: Pin<&mut Self>, cx: &Context<'_>) -> Option<From> {
+        let node = NonNull::from(&self.node);
+        let task = Who::of(cx.waker()).number();
+        let is_of_task = task.is_some() && task == self.task.get();
+        let is_alone = is_of_task && !<L::Kind as Kind>::IS_TAKEN_BACK;
+        if !self.holder.list().lone.take(node, is_alone) {
+            return None;
+        }
+        // SAFETY: [wait-list.lone] out of the slot by our exchange: it is nobody else's.
+        let node = unsafe { Held::new(node) };
+        let from = node.with(|state| {
+            debug_assert!(state.waker.is_none(), "wait-list.woken: not woken");
+            state.place = Place::Idle;
+            state.from
+        });
+        node.note_idle();
+        Some(from)
     }
 
     /// Takes the waiter out of the list as its drop would. Returns whether a release had reached
@@ -134,27 +180,62 @@ impl<L: Holds> Waiter<L> {
         mut look: impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
     ) -> Poll<R> {
         let this = self.as_ref().get_ref();
+        let list = this.holder.list();
+        if list.revocable || !this.node.value().is_idle() {
+            return this.poll_again(cx, &mut look);
+        }
         let who = Who::of(cx.waker());
-        this.watch_if_revocable(who);
+        this.task.set(who.number());
+        // CLAIM: [wait-list.outside] if it is not left in the node it is dropped after the section.
+        let waker = cx.waker().clone();
+        let mut section = Section::new(list);
+        // SAFETY: [wait-list.node] it is our own node, and the lock is held until the section ends.
+        let node = unsafe { Held::new(NonNull::from(&this.node)) };
+        let mut answer = ask(&mut section, node, &mut look, Why::First);
+        if answer.is_none() && section.may_have_offer(who) {
+            answer = ask_for_another(&mut section, node, who, &mut look);
+        }
+        match answer {
+            Some(result) => {
+                drop(section);
+                Poll::Ready(result)
+            }
+            None => {
+                section.inner().join(node, who, waker);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// As [`poll_wait`](Self::poll_wait): whatever state the waiter is in, and of whatever list.
+    #[inline(never)]
+    fn poll_again<R>(
+        &self,
+        cx: &mut Context<'_>,
+        look: &mut impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
+    ) -> Poll<R> {
+        let who = Who::of(cx.waker());
+        self.task.set(who.number());
+        self.watch_if_revocable(who);
         // Whatever waker is to be dropped ends up here, and is dropped without the lock.
-        let mut spare = this.node.value().is_idle().then(|| cx.waker().clone());
+        let mut spare = self.node.value().is_idle().then(|| cx.waker().clone());
         loop {
             let verdict = {
-                let mut section = Section::new(this.holder.list());
+                let mut section = Section::new(self.holder.list());
                 // SAFETY: [wait-list.node] it is our own node, and the lock is held until the
                 // section ends.
-                let node = unsafe { Held::new(NonNull::from(&this.node)) };
+                let node = unsafe { Held::new(NonNull::from(&self.node)) };
                 let turn = Turn {
                     node,
                     who,
                     waker: cx.waker(),
                     spare: &mut spare,
                 };
-                turn.take(&mut section, &mut look)
+                turn.take(&mut section, look)
             };
             match verdict {
                 Verdict::Done(result) => {
-                    drop(this.watch.take());
+                    drop(self.watch.take());
                     return Poll::Ready(result);
                 }
                 Verdict::Parked => return Poll::Pending,
@@ -164,39 +245,44 @@ impl<L: Holds> Waiter<L> {
     }
 
     /// Lets the executor find this waiter, if its list is revocable and its task is one of ours.
+    #[inline]
     fn watch_if_revocable(&self, who: Who) {
         let list = self.holder.list();
-        if !list.revocable {
-            return;
+        if list.revocable {
+            self.watch_for(list, who);
         }
+    }
+
+    #[cold]
+    fn watch_for(&self, list: &WaitList<L::Kind>, who: Who) {
         let watch = self.watch.take();
-        let watch = match (watch, who) {
-            (Some(watch), Who::Task(task) | Who::Root(task)) if watch.is_of(task) => Some(watch),
-            (_, Who::Task(task) | Who::Root(task)) => {
+        let watch = match (watch, who.number()) {
+            (Some(watch), Some(task)) if watch.is_of(task) => Some(watch),
+            (_, Some(task)) => {
                 // SAFETY: [wait-list.node] the waiter is pinned, the watch is dropped by `leave` or
                 // at the end of the wait, and the holder keeps the list where it is.
                 Some(unsafe { Watch::new(task, NonNull::from(list), NonNull::from(&self.node)) })
             }
-            (_, Who::Foreign(..)) => None,
+            (_, None) => None,
         };
         self.watch.set(watch);
     }
 
     /// Whether a release had reached it.
+    #[inline]
     fn leave(&self) -> bool {
         drop(self.watch.take());
-        let entry = self.node.value();
-        if entry.is_idle() {
-            return false;
-        }
-        // SAFETY: [wait-list.node] it is our own node; a released one is nobody else's, and for one
-        // that is not the lock is held below.
-        let node = unsafe { Held::new(NonNull::from(&self.node)) };
-        if entry.was_released() {
-            node.with(|state| state.place = Place::Idle);
-            node.note_idle();
+        !self.node.value().is_idle() && self.leave_list()
+    }
+
+    #[inline(never)]
+    fn leave_list(&self) -> bool {
+        if self.was_released() {
+            self.end_release();
             return true;
         }
+        // SAFETY: [wait-list.node] it is our own node, and the lock is held below.
+        let node = unsafe { Held::new(NonNull::from(&self.node)) };
         let mut section = Section::new(self.holder.list());
         let left = section.dismiss(node);
         node.note_idle();
@@ -211,6 +297,29 @@ enum Verdict<R> {
     Parked,
     /// The node is queued, but for the waker: clone one without the lock, and come again.
     NeedsWaker,
+}
+
+/// Asks the look of the node's waiter.
+#[inline(always)]
+fn ask<K: Kind, R>(
+    section: &mut Section<'_, K>,
+    node: Held<K>,
+    look: &mut impl FnMut(&mut Queue<'_, K>, &mut K::Key, Why) -> Option<R>,
+    why: Why,
+) -> Option<R> {
+    node.with(|state| look(&mut section.queue(), &mut state.key, why))
+}
+
+/// Asks again if something was offered to another waiter of the same task that will do.
+#[cold]
+fn ask_for_another<K: Kind, R>(
+    section: &mut Section<'_, K>,
+    node: Held<K>,
+    who: Who,
+    look: &mut impl FnMut(&mut Queue<'_, K>, &mut K::Key, Why) -> Option<R>,
+) -> Option<R> {
+    let from = section.take_over(node, who)?;
+    ask(section, node, look, Why::Offered(from))
 }
 
 /// One visit of a waiter to its queue, during a poll.
@@ -228,13 +337,14 @@ impl<K: Kind> Turn<'_, K> {
         look: &mut impl FnMut(&mut Queue<'_, K>, &mut K::Key, Why) -> Option<R>,
     ) -> Verdict<R> {
         let node = self.node;
-        let mut ask = |section: &mut Section<'_, K>, why| {
-            node.with(|state| look(&mut section.queue(), &mut state.key, why))
-        };
         let is_behind = section.inner().is_behind(node);
         let mut answer = None;
         if !is_behind {
-            let left = section.inner().unlink(node);
+            let left = if node.is_idle() {
+                Left::Idle
+            } else {
+                section.unlink(node)
+            };
             node.note_idle();
             let why = match left {
                 Left::Idle => Some(Why::First),
@@ -243,17 +353,17 @@ impl<K: Kind> Turn<'_, K> {
                 Left::Offered(from) => Some(Why::Offered(from)),
                 Left::Released => Some(Why::Released),
             };
-            answer = why.and_then(|why| ask(section, why));
+            answer = why.and_then(|why| ask(section, node, look, why));
             if matches!(left, Left::Idle | Left::Released) {
                 let arrival = section.inner().arrive();
                 node.with(|state| state.arrival = arrival);
             }
         }
         let mut is_linked = is_behind;
-        if answer.is_none() {
+        if answer.is_none() && section.may_have_offer(self.who) {
             if let Some(from) = section.take_over(node, self.who) {
                 is_linked = false;
-                answer = ask(section, Why::Offered(from));
+                answer = ask(section, node, look, Why::Offered(from));
             }
         }
         if let Some(result) = answer {
@@ -261,7 +371,7 @@ impl<K: Kind> Turn<'_, K> {
             self.discard_waker();
             return Verdict::Done(result);
         }
-        node.with(|state| state.who = Some(self.who));
+        node.with(|state| state.who = self.who);
         if !is_linked {
             section.inner().enqueue(node);
         }
@@ -300,6 +410,7 @@ impl<K: Kind> Turn<'_, K> {
 }
 
 impl<L: Holds> Drop for Waiter<L> {
+    #[inline]
     fn drop(&mut self) {
         let _ = self.leave();
     }

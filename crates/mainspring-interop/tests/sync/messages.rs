@@ -1,7 +1,7 @@
 //! Channels, broadcasts and answers.
 
 use crate::hosts::{Host, all, yield_now};
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 use mainspring_sync::broadcast::{self, RecvError};
 use mainspring_sync::{channel, oneshot};
 use mainspring_testkit::History;
@@ -175,5 +175,125 @@ pub(crate) fn oneshot_answers_each_request<H: Host>() {
         let (answer, asked) = oneshot::channel::<()>();
         drop(answer);
         assert!(asked.await.is_err());
+    });
+}
+
+pub(crate) fn rendezvous_carries_each_message_once<H: Host>() {
+    let history = History::new();
+    H::block_on(async {
+        let (tx, rx) = channel::rendezvous();
+        let mut tasks = Vec::new();
+        for _ in 0..3 {
+            let (tx, mut producer) = (tx.clone(), history.producer());
+            tasks.push(H::spawn(async move {
+                for _ in 0..MESSAGES {
+                    tx.send(producer.stamp()).await.unwrap();
+                }
+            }));
+        }
+        drop(tx);
+        for _ in 0..2 {
+            let (rx, consumer) = (rx.clone(), history.consumer());
+            tasks.push(H::spawn(async move {
+                while let Ok(stamp) = rx.recv().await {
+                    consumer.received(stamp);
+                }
+            }));
+        }
+        drop(rx);
+        all(tasks).await;
+    });
+    let verdict = history.verdict();
+    assert_eq!(verdict.values, 3 * MESSAGES);
+    verdict.assert_clean();
+}
+
+pub(crate) fn rendezvous_is_a_stream<H: Host>() {
+    H::block_on(async {
+        let (tx, mut rx) = channel::rendezvous();
+        let sender = H::spawn(async move {
+            for number in 0..MESSAGES {
+                tx.send(number).await.unwrap();
+            }
+            tx.closed().await;
+            assert!(tx.send(0).await.is_err());
+        });
+        let half = MESSAGES / 2;
+        let first: Vec<_> = rx.by_ref().take(half).collect().await;
+        assert_eq!(first, (0..half).collect::<Vec<_>>());
+        let mut rest = rx.skip(half - 1);
+        assert_eq!(rest.next().await, Some(MESSAGES - 1));
+        drop(rest);
+        sender.await;
+    });
+}
+
+pub(crate) fn sink_carries_each_message_once<H: Host>() {
+    for capacity in [1, 5] {
+        let history = History::new();
+        H::block_on(async {
+            let (tx, rx) = channel::bounded(capacity);
+            let mut tasks = Vec::new();
+            for _ in 0..2 {
+                let (mut tx, mut producer) = (tx.clone(), history.producer());
+                tasks.push(H::spawn(async move {
+                    for _ in 0..MESSAGES {
+                        SinkExt::send(&mut tx, producer.stamp()).await.unwrap();
+                    }
+                    tx.close().await.unwrap();
+                }));
+            }
+            let mut producer = history.producer();
+            let stamps: Vec<_> = (0..MESSAGES).map(|_| producer.stamp()).collect();
+            tasks.push(H::spawn(async move {
+                let stamps = futures_util::stream::iter(stamps).map(Ok);
+                stamps.forward(tx).await.unwrap();
+            }));
+            for _ in 0..2 {
+                let (mut rx, consumer) = (rx.clone(), history.consumer());
+                tasks.push(H::spawn(async move {
+                    while let Some(stamp) = rx.next().await {
+                        consumer.received(stamp);
+                    }
+                }));
+            }
+            drop(rx);
+            all(tasks).await;
+        });
+        let verdict = history.verdict();
+        assert_eq!(verdict.values, 3 * MESSAGES);
+        verdict.assert_clean();
+    }
+}
+
+/// A `select!` of the futures crates asks a stream twice whether it has ended.
+pub(crate) fn select_to_the_end_of_a_stream<H: Host>() {
+    H::block_on(async {
+        for round in 0..50 {
+            let (tx, mut rx) = channel::bounded(1);
+            let (meets, mut met) = channel::rendezvous();
+            let senders = H::spawn(async move {
+                for number in 0..round % 5 {
+                    tx.send(number).await.unwrap();
+                    meets.send(number).await.unwrap();
+                }
+            });
+            let (mut received, mut meetings) = (0, 0);
+            loop {
+                futures_util::select! {
+                    number = rx.select_next_some() => {
+                        assert_eq!(number, received);
+                        received += 1;
+                    }
+                    number = met.select_next_some() => {
+                        assert_eq!(number, meetings);
+                        meetings += 1;
+                    }
+                    complete => break,
+                }
+            }
+            assert_eq!((received, meetings), (round % 5, round % 5));
+            senders.await;
+        }
     });
 }

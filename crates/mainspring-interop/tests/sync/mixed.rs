@@ -1,5 +1,6 @@
 //! Several executors and plain threads at once, and a `select!` over everything.
 
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use mainspring_sync::wait_group::Worker;
 use mainspring_sync::{
     Condvar, Mutex, Notify, RwLock, Semaphore, WaitGroup, broadcast, channel, oneshot, watch,
@@ -202,4 +203,58 @@ fn select_of_tokio_drops_losers_and_loses_nothing() {
             feeder.await.unwrap();
         }
     });
+}
+
+/// A thread meets a task of tokio's, which feeds a task of smol's through a sink, which meets a
+/// thread; each end was a stream or a sink that gave up, before it is used otherwise.
+#[test]
+fn rendezvous_and_sinks_lead_from_thread_to_tasks_to_thread() {
+    const MESSAGES: u32 = 300;
+    let runtime = tokio();
+    let history = History::new();
+    let (to_tokio, mut from_thread) = channel::rendezvous();
+    let (mut to_smol, mut from_tokio) = channel::bounded(1);
+    let (to_thread, mut from_smol) = channel::rendezvous();
+    let (mut producer, consumer) = (history.producer(), history.consumer());
+    let first = thread::spawn(move || {
+        for _ in 0..MESSAGES {
+            to_tokio.send_blocking(producer.stamp()).unwrap();
+        }
+    });
+    runtime.spawn(async move {
+        loop {
+            let stamp = match from_thread.next().now_or_never() {
+                Some(Some(stamp)) => stamp,
+                Some(None) => return,
+                None => match from_thread.recv().await {
+                    Ok(stamp) => stamp,
+                    Err(_) => return,
+                },
+            };
+            SinkExt::send(&mut to_smol, stamp).await.unwrap();
+        }
+    });
+    smol::spawn(async move {
+        while let Some(stamp) = from_tokio.next().await {
+            to_thread.send(stamp).await.unwrap();
+        }
+    })
+    .detach();
+    let last = thread::spawn(move || {
+        loop {
+            match from_smol.next().now_or_never() {
+                Some(Some(stamp)) => consumer.received(stamp),
+                Some(None) => return,
+                None => match from_smol.recv_blocking() {
+                    Ok(stamp) => consumer.received(stamp),
+                    Err(_) => return,
+                },
+            }
+        }
+    });
+    first.join().unwrap();
+    last.join().unwrap();
+    let verdict = history.verdict();
+    assert_eq!(verdict.values, MESSAGES as usize);
+    verdict.assert_clean();
 }

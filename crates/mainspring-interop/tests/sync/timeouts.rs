@@ -1,6 +1,7 @@
 //! The executor's own time-outs around futures that are safe to drop, and what is there afterwards.
 
 use crate::hosts::{Host, all, yield_now};
+use futures_util::{SinkExt, StreamExt};
 use mainspring_sync::{Condvar, Mutex, Notify, RwLock, Semaphore, channel};
 use mainspring_testkit::History;
 use std::sync::Arc;
@@ -143,4 +144,94 @@ pub(crate) fn timed_out_notifications_are_passed_on<H: Host>() {
         all(tasks).await;
     });
     assert_eq!(taken.load(Relaxed), TURNS);
+}
+
+/// As streams, in turns with `recv` of the same receiver, which is not to wait behind what a `next`
+/// left there.
+pub(crate) fn timed_out_streams_are_in_nobodys_way<H: Host>() {
+    const MESSAGES: usize = 150;
+    let history = History::new();
+    H::block_on(async {
+        let (tx, rx) = channel::bounded(1);
+        let (meets, met) = channel::rendezvous();
+        let mut tasks = Vec::new();
+        for _ in 0..2 {
+            let (tx, mut producer) = (tx.clone(), history.producer());
+            let (meets, mut other) = (meets.clone(), history.producer());
+            tasks.push(H::spawn(async move {
+                for round in 0..MESSAGES {
+                    tx.send(producer.stamp()).await.unwrap();
+                    if round % 7 == 0 {
+                        // Those who wait come to be dropped.
+                        drop(H::timeout(limit(round), std::future::pending::<()>()).await);
+                    }
+                    meets.send(other.stamp()).await.unwrap();
+                }
+            }));
+        }
+        drop((tx, meets));
+        macro_rules! consume {
+            ($rx:expr) => {{
+                let (mut rx, consumer) = ($rx.clone(), history.consumer());
+                H::spawn(async move {
+                    for round in 0.. {
+                        match H::timeout(limit(round), rx.next()).await {
+                            Some(Some(stamp)) => consumer.received(stamp),
+                            Some(None) => return,
+                            None => {}
+                        }
+                        match rx.recv().await {
+                            Ok(stamp) => consumer.received(stamp),
+                            Err(_) => return,
+                        }
+                    }
+                })
+            }};
+        }
+        for _ in 0..2 {
+            tasks.push(consume!(rx));
+            tasks.push(consume!(met));
+        }
+        drop((rx, met));
+        all(tasks).await;
+    });
+    let verdict = history.verdict();
+    assert_eq!(verdict.values, 4 * MESSAGES);
+    verdict.assert_clean();
+}
+
+/// A sink's place that was given up keeps no room from the same sender's `send`.
+pub(crate) fn timed_out_sinks_give_their_room_up<H: Host>() {
+    const MESSAGES: usize = 150;
+    H::block_on(async {
+        let (tx, rx) = channel::bounded(1);
+        let mut tasks = Vec::new();
+        for _ in 0..2 {
+            let mut tx = tx.clone();
+            tasks.push(H::spawn(async move {
+                let mut sent = 0;
+                for round in 0..MESSAGES {
+                    // One that is dropped takes its message along.
+                    let send = SinkExt::send(&mut tx, ());
+                    let is_sent = H::timeout(limit(round), send).await.is_some();
+                    tx.send(()).await.unwrap();
+                    sent += 1 + usize::from(is_sent);
+                }
+                sent
+            }));
+        }
+        drop(tx);
+        let receiver = H::spawn(async move {
+            let mut received = 0;
+            while rx.recv().await.is_ok() {
+                received += 1;
+                if received % 5 == 0 {
+                    drop(H::timeout(limit(2), std::future::pending::<()>()).await);
+                }
+            }
+            received
+        });
+        let sent: usize = all(tasks).await.into_iter().sum();
+        assert_eq!(receiver.await, sent);
+    });
 }

@@ -144,7 +144,6 @@ impl Listener {
         fn socket() -> &Socket;
         fn queue() -> &WaitList;
         fn is_ready() -> bool;
-        fn is_gone() -> bool;
         fn try_accept() -> io::Result<Socket>;
         fn poll_settled(cx: &mut Context<'_>) -> Poll<()>;
         fn take_unaccepted() -> Option<Socket>;

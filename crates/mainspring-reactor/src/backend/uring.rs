@@ -15,6 +15,7 @@
 //! | `probe` | whether there is a ring, and if not, why |
 //! | `ring` | the two queues, and who may touch which end |
 //! | `provided` | the buffers that the kernel receives into |
+//! | `carrier` | which of several rings has to do with an operation |
 //! | `cell` | numbers of operations, and the references that they carry |
 //! | `read_half`, `write_half` | what a direction owns: plain data |
 //! | `side` | a direction between its caller and the ring: the lock and the waiter |
@@ -22,6 +23,7 @@
 //! | `remote` | what other threads hand in |
 //! | `hub` | a turn, other threads' requests, the end |
 
+mod carrier;
 mod cell;
 mod hub;
 mod listener;

@@ -1,15 +1,17 @@
 use super::{Hub, Reactor};
 use crate::backend::Backend;
 use crate::backend::poll::Io;
+use crate::backend::poll::hub::Shared;
 use crate::backend::poll::waiters::Waiters;
 use crate::error::ReactorError;
 use crate::net::{TcpListener, TcpStream};
 use mainspring_core::driver::{Driver, Until};
 use mainspring_core::time;
 use mio::Interest;
+use std::future::Future;
 use std::io::{self, Write};
 use std::net;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
@@ -50,6 +52,12 @@ fn hub() -> Arc<crate::backend::poll::Hub> {
         Some(Hub::Poll(hub)) => hub,
         other => panic!("{other:?}"),
     }
+}
+
+/// Polls once; it has to wait.
+fn waits<F: Future>(future: Pin<&mut F>) {
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(future.poll(&mut cx).is_pending());
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -121,17 +129,16 @@ fn failed_registrations_keep_no_slot() {
     let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
     let file = std::fs::File::open("/proc/self/exe").unwrap();
+    let shared = Arc::new(Shared::new(Waiters::one()));
     for _ in 0..1_000 {
         // epoll does not take regular files.
         let fd = file.as_raw_fd();
-        let refused = hub().register(
-            &mut mio::unix::SourceFd(&fd),
-            Interest::READABLE,
-            Waiters::one(),
-        );
+        let mut source = mio::unix::SourceFd(&fd);
+        let refused = hub().register(&mut source, Interest::READABLE, &shared);
         assert!(refused.is_err());
+        assert!(shared.word.snapshot().is_loose());
     }
-    assert_eq!(reactor.sockets(), 0);
+    assert_eq!((hub().registered(), Arc::strong_count(&shared)), (0, 1));
 }
 
 // WITNESS: poll-io.explicit
@@ -139,15 +146,20 @@ fn failed_registrations_keep_no_slot() {
 fn socket_leaves_with_its_stream_and_may_come_back() {
     let reactor = Reactor::with_backend(Backend::Poll).unwrap();
     let _entered = reactor.handle().enter();
-    let (stream, _other) = pair();
-    assert_eq!(reactor.sockets(), 1);
-    let stream = into_std(stream);
-    assert_eq!(reactor.sockets(), 0);
-    // The kernel would refuse a descriptor that is still registered.
-    let stream = TcpStream::from_std(stream).unwrap();
-    assert_eq!(reactor.sockets(), 1);
+    let (mut stream, _other) = pair();
+    for _ in 0..2 {
+        assert_eq!((reactor.sockets(), hub().registered()), (1, 0));
+        // The kernel would refuse a descriptor that is still registered.
+        waits(pin!(stream.read(&mut [0; 1])));
+        waits(pin!(stream.read(&mut [0; 1])));
+        assert_eq!((reactor.sockets(), hub().registered()), (1, 1));
+        let left = into_std(stream);
+        assert_eq!((reactor.sockets(), hub().registered()), (0, 0));
+        stream = TcpStream::from_std(left).unwrap();
+    }
+    waits(pin!(stream.read(&mut [0; 1])));
     drop(stream);
-    assert_eq!(reactor.sockets(), 0);
+    assert_eq!((reactor.sockets(), hub().registered()), (0, 0));
 }
 
 // WITNESS: poll-io.explicit, registry.generation
@@ -158,7 +170,9 @@ fn duplicate_of_a_closed_socket_wakes_nobody() {
     let (stream, mut other) = pair();
     let std_stream = into_std(stream);
     let duplicate = std_stream.try_clone().unwrap();
-    drop(TcpStream::from_std(std_stream).unwrap());
+    let mut old = TcpStream::from_std(std_stream).unwrap();
+    waits(pin!(old.read(&mut [0; 1])));
+    drop(old);
     // The number and the slot are used again.
     let (mut new, _their) = pair();
     let woken = Arc::new(Count::default());
@@ -242,7 +256,7 @@ fn rescue_wakes_within_its_limit_for_an_owner_that_does_not_come() {
     ));
 }
 
-// WITNESS: hub.closed, poll-io.end, readiness.gone
+// WITNESS: hub.closed, poll-io.end, readiness.loose
 #[test]
 fn dropped_reactor_wakes_who_waits_and_each_gets_one_error() {
     let reactor = Reactor::with_backend(Backend::Poll).unwrap();
@@ -305,7 +319,7 @@ fn dropped_reactor_wakes_who_waits_and_each_gets_one_error() {
     other.write_all(b"x").ok();
 }
 
-// WITNESS: poll-io.window
+// WITNESS: poll-io.window, poll-io.watched, hub.watched
 #[test]
 fn event_between_the_dry_call_and_the_wait_is_seen() {
     let mut reactor = Reactor::with_backend(Backend::Poll).unwrap();
@@ -319,24 +333,56 @@ fn event_between_the_dry_call_and_the_wait_is_seen() {
     };
     let interest = Interest::READABLE | Interest::WRITABLE;
     let io = Io::new(stream, interest, Waiters::one(), hub()).unwrap();
-    let mut calls = 0;
     let mut cx = Context::from_waker(Waker::noop());
     let half = crate::backend::poll::Half::Read;
     let kind = mainspring_core::wait::WaitKind::Read;
-    let result = io.poll_io(&mut cx, half, kind, |mut socket| {
-        calls += 1;
-        let result = io::Read::read(&mut socket, &mut [0; 8]);
-        if calls == 1 {
-            // The byte comes after the call that ran dry, and the driver has its turn.
-            other.write_all(b"x").unwrap();
-            let _turn = reactor.park(Until::Forever).unwrap();
-        }
-        result
+    let poll = |cx: &mut Context<'_>, after_the_first: &mut dyn FnMut()| {
+        let mut calls = 0;
+        let polled = io.poll_io(cx, half, kind, |mut socket| {
+            calls += 1;
+            let result = io::Read::read(&mut socket, &mut [0; 8]);
+            if calls == 1 {
+                after_the_first();
+            }
+            result
+        });
+        (polled.map(Result::unwrap), calls)
+    };
+    // The byte comes after the call that ran dry, before any poll is told of the socket.
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(Arc::clone(&count));
+    let mut counting = Context::from_waker(&waker);
+    let polled = poll(&mut counting, &mut || {
+        assert_eq!(hub().registered(), 0);
+        other.write_all(b"x").unwrap();
     });
-    assert!(matches!(result, Poll::Ready(Ok(1))));
-    assert_eq!(calls, 2);
+    assert_eq!((polled, hub().registered()), ((Poll::Pending, 1), 1));
+    let _turn = reactor.park(Until::Forever).unwrap();
+    assert_eq!(
+        count.0.load(SeqCst),
+        1,
+        "the registration has reported nothing"
+    );
+    assert_eq!(poll(&mut cx, &mut || {}), (Poll::Ready(1), 1));
+    // After the call that ran dry, and the driver has its turn.
+    let polled = poll(&mut cx, &mut || {
+        other.write_all(b"x").unwrap();
+        let _turn = reactor.park(Until::Forever).unwrap();
+    });
+    assert_eq!(polled, (Poll::Ready(1), 2));
 }
 
+#[cfg(unix)]
+mod lazy;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod moves;
 #[cfg(all(
     target_os = "linux",
     any(
@@ -346,3 +392,14 @@ fn event_between_the_dry_call_and_the_wait_is_seen() {
     )
 ))]
 mod ring;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod teardown;
+#[cfg(unix)]
+mod worker;

@@ -16,8 +16,8 @@ macro_rules! read_methods {
         /// # Errors
         ///
         /// What the system says to the call.
-        /// [`ReactorError::Gone`](crate::ReactorError::Gone) instead of waiting, if the socket's
-        /// reactor has been dropped.
+        /// [`ReactorError::Gone`](crate::ReactorError::Gone) instead of waiting, if no reactor
+        /// is left that would serve the socket.
         pub fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> Read<'a> {
             self.core().read(buf)
         }
@@ -105,8 +105,8 @@ macro_rules! read_methods {
         ///
         /// # Errors
         ///
-        /// [`ReactorError::Gone`](crate::ReactorError::Gone) if the socket's reactor has been
-        /// dropped.
+        /// [`ReactorError::Gone`](crate::ReactorError::Gone) if no reactor is left that would
+        /// serve the socket.
         pub fn readable(&mut self) -> Ready<'_> {
             self.core().readable()
         }
@@ -126,8 +126,8 @@ macro_rules! write_methods {
         /// # Errors
         ///
         /// What the system says to the call.
-        /// [`ReactorError::Gone`](crate::ReactorError::Gone) instead of waiting, if the socket's
-        /// reactor has been dropped.
+        /// [`ReactorError::Gone`](crate::ReactorError::Gone) instead of waiting, if no reactor
+        /// is left that would serve the socket.
         pub fn write<'a>(&'a mut self, buf: &'a [u8]) -> Write<'a> {
             self.core().write(buf)
         }
@@ -228,8 +228,8 @@ macro_rules! write_methods {
         ///
         /// # Errors
         ///
-        /// [`ReactorError::Gone`](crate::ReactorError::Gone) if the socket's reactor has been
-        /// dropped.
+        /// [`ReactorError::Gone`](crate::ReactorError::Gone) if no reactor is left that would
+        /// serve the socket.
         pub fn writable(&mut self) -> Ready<'_> {
             self.core().writable()
         }

@@ -24,7 +24,7 @@ use crate::backend::poll::{Half, Io};
 use crate::backend::{Backend, uring};
 use crate::background;
 use crate::driver::Hub;
-use crate::error::{ReactorError, while_doing};
+use crate::error::while_doing;
 use mainspring_core::payload::absorb;
 use mainspring_core::time::{self, Sleep};
 use mainspring_core::wait::{self, WaitKind};
@@ -196,9 +196,9 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// What the system says to the call, if it concerns the listener; the reactor's refusal to
-    /// register the connection, which is closed then.
-    /// [`ReactorError::Gone`] instead of waiting, if the listener's reactor has been dropped.
+    /// What the system says to the call, or to the registration of the listener.
+    /// [`ReactorError::Gone`](crate::ReactorError::Gone) instead of waiting, if no reactor is left
+    /// that would wait for it.
     pub fn accept(&self) -> Accept<'_> {
         Accept {
             listener: self,
@@ -281,10 +281,12 @@ impl TcpListener {
         }
     }
 
-    fn is_gone(&self) -> bool {
+    /// Somebody is about to wait.
+    fn watch(&self) -> io::Result<()> {
         match &self.source {
-            Source::Poll(io) => io.shared().word.snapshot().is_gone(),
-            Source::Ring(listener) => listener.is_gone(),
+            Source::Poll(io) => io.watch(),
+            // The attempt has begun an operation, or failed.
+            Source::Ring(_) => Ok(()),
         }
     }
 
@@ -377,9 +379,7 @@ impl Fields<'_, '_> {
                     return Poll::Ready(stream.map(|stream| (stream, peer)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.listener.is_gone() {
-                        return Poll::Ready(Err(ReactorError::Gone.into_io()));
-                    }
+                    self.listener.watch()?;
                     *self.waits = true;
                 }
                 Err(error) => match OnAcceptError::after(&error, self.lost) {

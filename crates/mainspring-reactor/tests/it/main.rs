@@ -31,6 +31,7 @@ mod parity;
 #[cfg(target_os = "linux")]
 mod quarantine;
 mod short;
+mod steal;
 mod stream;
 mod takeover;
 #[cfg(feature = "tokio-io")]

@@ -106,12 +106,12 @@ fn run<T>(mut reactor: Reactor, test: impl Future<Output = T>) -> T {
 
 /// Nobody has written into memory that was freed.
 #[cfg(target_os = "linux")]
-fn memory_is_whole() {
+pub(crate) fn memory_is_whole() {
     crate::quarantine::check();
 }
 
 #[cfg(not(target_os = "linux"))]
-fn memory_is_whole() {}
+pub(crate) fn memory_is_whole() {}
 
 struct Thread(Unparker);
 

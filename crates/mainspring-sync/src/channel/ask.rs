@@ -6,8 +6,9 @@
 //! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
 
 use super::Closed;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToSenders};
-use super::shared::Grant;
+use super::shared::{Grant, Shared};
 use super::words::Reserve;
 use mainspring_core::sync::thread;
 use mainspring_core::wait::{self, WaitKind};
@@ -52,11 +53,28 @@ impl<R: Reach + Copied> Ask<R> {
     /// With a spent budget it asks all the same, so as not to lose its turn, and yields with the
     /// permit in hand.
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        self.poll_after(cx, Shared::reserve)
+    }
+
+    /// As [`poll`](Self::poll), where the caller has found no room just now.
+    pub(crate) fn poll_queued(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Closed>> {
+        self.poll_after(cx, |_| Reserve::Full)
+    }
+
+    #[inline]
+    fn poll_after(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        look_first: impl FnOnce(&Shared<R::Item>) -> Reserve,
+    ) -> Poll<Result<(), Closed>> {
         // SAFETY: [ask.pinned] nothing is moved out of it; the waiter is only reached pinned.
         let this = unsafe { self.get_unchecked_mut() };
         let unit = budget::poll_proceed(cx);
         if !this.holds {
-            match this.ask(cx) {
+            match this.ask(cx, look_first) {
                 Poll::Ready(Ok(())) => this.holds = true,
                 Poll::Ready(Err(closed)) => return Poll::Ready(Err(closed)),
                 Poll::Pending => return Poll::Pending,
@@ -71,22 +89,39 @@ impl<R: Reach + Copied> Ask<R> {
         }
     }
 
-    fn ask(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    #[inline]
+    fn ask(
+        &mut self,
+        cx: &mut Context<'_>,
+        look_first: impl FnOnce(&Shared<R::Item>) -> Reserve,
+    ) -> Poll<Result<(), Closed>> {
         let shared = self.reach.shared();
         if !self.waits {
-            match shared.reserve() {
+            match look_first(shared) {
                 Reserve::Held => return Poll::Ready(Ok(())),
                 Reserve::Closed => return Poll::Ready(Err(Closed)),
                 Reserve::Full | Reserve::Busy | Reserve::Queue => {}
             }
         }
-        let waiter = &mut self.waiter;
-        let waiter = waiter.get_or_insert_with(|| Waiter::new(ToSenders(self.reach.copied()), 0));
+        let waiter = match &mut self.waiter {
+            Some(waiter) => waiter,
+            none => {
+                // Written where it stays; there is nothing to be dropped.
+                let waiter = Waiter::new(ToSenders(self.reach.copied()), 0);
+                std::mem::forget(none.replace(waiter));
+                none.as_mut().expect("it was written just now")
+            }
+        };
         // SAFETY: [ask.pinned] part of `self`, which `poll` got pinned; dropped in place.
-        let waiter = unsafe { Pin::new_unchecked(waiter) };
-        let grant = waiter.poll_wait(cx, |queue, parked, why| {
-            shared.look_for_room(queue, parked, why)
-        });
+        let mut waiter = unsafe { Pin::new_unchecked(waiter) };
+        // Also if the poll unwinds.
+        self.waits = true;
+        let grant = match waiter.as_mut().take_offer(cx) {
+            Some(_) => Poll::Ready(shared.granted()),
+            None => waiter.poll_wait(cx, |queue, parked, why| {
+                shared.look_for_room(queue, parked, why)
+            }),
+        };
         self.waits = grant.is_pending();
         match grant {
             Poll::Ready(Grant::Held) => Poll::Ready(Ok(())),
@@ -134,10 +169,17 @@ impl<R: Reach + Copied> Ask<R> {
     }
 }
 
+impl<R: Reach + Copied> Waits for Ask<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.holds
+    }
+}
+
 impl<R: Reach + Copied> Drop for Ask<R> {
     #[inline]
     fn drop(&mut self) {
-        if self.waiter.is_some() || self.holds {
+        // Else its waiter is in no list, and nothing comes back from it.
+        if self.waits || self.holds {
             self.give_up();
         }
     }

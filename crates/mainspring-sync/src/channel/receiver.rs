@@ -1,5 +1,6 @@
 //! The end that receives.
 
+use super::place::Place;
 use super::recv::{Pull, Recv, RecvMany};
 use super::ring::Pop;
 use super::sender::{SPINS, YIELDS};
@@ -16,32 +17,52 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A stream's place in the queue.
-type Place<T> = Pin<Box<Pull<Arc<Shared<T>>>>>;
-
 /// The receiving end of a channel. Clone it for each consumer: each message goes to one of them.
 ///
 /// When the last one is dropped the channel is closed, and the messages in it are dropped at once.
-/// It is also a [`Stream`], which ends with the channel; the stream's place in the queue is
-/// allocated at the first poll that has to wait, so that the receiver can be moved.
+/// It is also a [`Stream`], which ends with the channel.
 ///
 /// # Fairness
 ///
 /// Receivers that wait are woken in the order in which they came, one for each message. A message
 /// that is there belongs to whoever asks first; one that was woken and finds nothing goes back to
 /// its place.
+///
+/// # As a stream
+///
+/// A stream's place in the queue is the receiver's own, so that the receiver can be moved; it is
+/// allocated at the first poll, and at the first after it was left. A `next` that is dropped while
+/// it waits loses no message and leaves the place behind. What is told to it from then on is found
+/// by the next call of this receiver, whatever that is: every other way to receive leaves the place
+/// first, and passes on to the other receivers what it was told. So does dropping the receiver.
+///
+/// **A receiver that is put aside** after such a `next`, neither used nor dropped, is told of one
+/// message more while others wait. That message stays in the channel for whoever asks, and the next
+/// one wakes the next receiver; but a clone that sleeps is not woken for this one. Where that
+/// matters wait with [`recv`](Self::recv): its place goes when its future is dropped.
 pub struct Receiver<T> {
     /// Before `shared`, to which it leads: dropped first.
-    stream: Option<Place<T>>,
+    stream: Place<Pull<Arc<Shared<T>>>>,
+    /// The stream has said so.
+    has_ended: bool,
     shared: Arc<Shared<T>>,
 }
 
 impl<T> Receiver<T> {
     pub(crate) fn first(shared: Arc<Shared<T>>) -> Self {
         Self {
-            stream: None,
+            stream: Place::new(),
+            has_ended: false,
             shared,
         }
+    }
+
+    /// What is shared, for a call that is not the stream's.
+    #[inline(always)]
+    fn otherwise(&self) -> &Arc<Shared<T>> {
+        // CLAIM: [place.left]
+        self.stream.leave();
+        &self.shared
     }
 
     #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
@@ -60,7 +81,7 @@ impl<T> Receiver<T> {
     /// If the channel is closed, there is no message and nobody holds a permit.
     #[inline]
     pub fn recv(&self) -> Recv<'_, T> {
-        Recv::new(&self.shared)
+        Recv::new(self.otherwise())
     }
 
     /// Receives the oldest message if there is one.
@@ -71,7 +92,7 @@ impl<T> Receiver<T> {
     /// or while the sender of the oldest message has been interrupted in the middle of writing it.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        match self.shared.pop_patiently() {
+        match self.otherwise().pop_patiently() {
             Pop::Got(value, _) => Ok(value),
             Pop::Empty | Pop::Busy => Err(TryRecvError::Empty),
             Pop::Closed => Err(TryRecvError::Closed),
@@ -118,8 +139,9 @@ impl<T> Receiver<T> {
     }
 
     fn try_a_while(&self) -> Option<Result<T, Closed>> {
+        let shared = self.otherwise();
         for turn in 0..SPINS + YIELDS {
-            match self.shared.pop() {
+            match shared.pop() {
                 Pop::Got(value, _) => return Some(Ok(value)),
                 Pop::Closed => return Some(Err(Closed)),
                 Pop::Empty | Pop::Busy => {}
@@ -144,7 +166,7 @@ impl<T> Receiver<T> {
     ///
     /// As [`recv`](Self::recv).
     pub fn recv_many<'a>(&'a self, buffer: &'a mut Vec<T>, most: usize) -> RecvMany<'a, T> {
-        RecvMany::new(&self.shared, buffer, most)
+        RecvMany::new(self.otherwise(), buffer, most)
     }
 
     /// Takes the messages that are there, without waiting: an iterator that ends at the first
@@ -153,7 +175,7 @@ impl<T> Receiver<T> {
     /// Each call of `next` takes one message; those that are not asked for stay.
     pub fn drain(&self) -> Drain<'_, T> {
         Drain {
-            shared: &self.shared,
+            shared: self.otherwise(),
         }
     }
 
@@ -226,11 +248,14 @@ impl<T> Stream for Receiver<T> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
+        if this.has_ended {
+            return Poll::Ready(None);
+        }
         let shared = &this.shared;
-        let pull = this
-            .stream
-            .get_or_insert_with(|| Box::pin(Pull::new(Arc::clone(shared))));
-        pull.as_mut().poll(cx).map(Result::ok)
+        let make = || Pull::new(Arc::clone(shared));
+        let received = this.stream.wait(make, |pull| pull.poll(cx));
+        this.has_ended = matches!(received, Poll::Ready(Err(Closed)));
+        received.map(Result::ok)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -241,7 +266,8 @@ impl<T> Stream for Receiver<T> {
 
 impl<T> FusedStream for Receiver<T> {
     fn is_terminated(&self) -> bool {
-        self.shared.words().is_ended()
+        // What the channel is now, the stream may not have said yet.
+        self.has_ended
     }
 }
 
@@ -257,7 +283,7 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let mut steps = Steps::default();
         // What the stream was told goes to the next receiver, before there may be none.
-        steps.run(|| self.stream = None);
+        steps.run(|| self.stream.clear());
         steps.run(|| self.shared.drop_receiver());
         steps.finish();
     }

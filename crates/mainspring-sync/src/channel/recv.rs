@@ -8,6 +8,7 @@
 
 use super::Closed;
 use super::ask::look_again;
+use super::place::Waits;
 use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
 use super::shared::Shared;
@@ -88,8 +89,6 @@ impl<R: Reach + Copied> Pull<R> {
             // CLAIM: [pull.owes] told to look, and never did.
             self.owes |= waiter.withdraw();
         }
-        // Assigning drops the waiter in place.
-        self.waiter = None;
         if self.owes {
             self.reach.shared().wake_receiver();
         }
@@ -105,12 +104,20 @@ impl<R: Reach + Copied> Pull<R> {
     #[inline(never)]
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Result<R::Item, Closed>> {
         let shared = self.reach.shared();
-        let waiter = &mut self.waiter;
-        let waiter =
-            waiter.get_or_insert_with(|| Waiter::new(ToReceivers(self.reach.copied()), ()));
+        let waiter = match &mut self.waiter {
+            Some(waiter) => waiter,
+            none => {
+                // Written where it stays; there is nothing to be dropped.
+                let waiter = Waiter::new(ToReceivers(self.reach.copied()), ());
+                std::mem::forget(none.replace(waiter));
+                none.as_mut().expect("it was written just now")
+            }
+        };
         // SAFETY: [pull.pinned] part of `self`, which `poll` got pinned; dropped in place.
         let waiter = unsafe { Pin::new_unchecked(waiter) };
         let mut was_told = self.owes;
+        // Also if the poll unwinds.
+        self.waits = true;
         let found = waiter.poll_wait(cx, |_, (), why| {
             was_told |= matches!(why, Why::Offered(_));
             shared.look_for_message()
@@ -138,11 +145,17 @@ impl<R: Reach + Copied> Pull<R> {
     }
 }
 
+impl<R: Reach + Copied> Waits for Pull<R> {
+    fn waits(&self) -> bool {
+        self.waits || self.owes
+    }
+}
+
 impl<R: Reach + Copied> Drop for Pull<R> {
     #[inline]
     fn drop(&mut self) {
-        // One that never waited is the common case.
-        if self.waiter.is_some() {
+        // One that does not wait is the common case.
+        if self.waits || self.owes {
             self.leave();
         }
     }

@@ -7,9 +7,10 @@
 //! which keeps the channel from ending until the message is in.
 
 use super::ring::{Pop, Push};
-use super::shared::Shared;
-use super::words::{Reserve, Told, Turn};
+use super::shared::{Room, Shared};
+use super::words::{Freed, Reserve, Told, Turn};
 use mainspring_core::sync::thread;
+use mainspring_core::wait_list::Queue;
 
 impl<T> Shared<T> {
     /// Sends although there is no room, in the place of the oldest message.
@@ -18,7 +19,7 @@ impl<T> Shared<T> {
             let outcome = self.senders.with(|queue| {
                 // From here no newcomer gets in: what a pop frees is ours.
                 let _ = self.words().sender_parks();
-                let outcome = self.replace(value);
+                let outcome = self.replace(queue, value);
                 self.forget_if_none(queue);
                 outcome
             });
@@ -33,7 +34,7 @@ impl<T> Shared<T> {
     }
 
     /// Under the senders' lock, with the note that senders wait in both words.
-    fn replace(&self, value: T) -> Replaced<T> {
+    fn replace(&self, queue: &mut Queue<'_, Room>, value: T) -> Replaced<T> {
         let value = match self.store.push(value, Turn::Queued) {
             Push::Done(told) => return Replaced::done(told, None),
             Push::Full(value) => value,
@@ -49,7 +50,18 @@ impl<T> Shared<T> {
             Pop::Got(oldest, _) => Some(oldest),
             Pop::Busy => return self.undo(Push::Busy(value)),
             Pop::Empty | Pop::Closed if self.words().is_overdrawn() => {
-                return self.undo(Push::Full(value));
+                if !queue.take_back() {
+                    return self.undo(Push::Full(value));
+                }
+                // CLAIM: [channel.room] granted to a sender that has not come for it, which waits
+                // again. That permit is ours, in the place of the one too many.
+                let Freed { told, .. } = self.store.release();
+                debug_assert_eq!(
+                    told,
+                    Told::Nobody,
+                    "channel.room: ours keeps it from ending"
+                );
+                None
             }
             Pop::Empty | Pop::Closed => None,
         };

@@ -96,7 +96,7 @@ pub(crate) fn poll_queued<T>(
     slot: &mut Option<T>,
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), SendError<T>>> {
-    let granted = match ask.as_mut().poll(cx) {
+    let granted = match ask.as_mut().poll_queued(cx) {
         Poll::Ready(granted) => granted,
         Poll::Pending => return Poll::Pending,
     };

@@ -31,10 +31,12 @@ pub(crate) const YIELDS: u32 = 8;
 /// # Fairness
 ///
 /// Senders that wait are granted room in the order in which they came, and a newcomer does not
-/// overtake one that waits. One that was granted room and not polled since does not hold up the
-/// others.
+/// overtake one that waits. Room that was granted is held for that sender, as a permit, until its
+/// future is polled or dropped: a task that keeps a send and does not poll it keeps that room from
+/// all others, in a channel of capacity 1 all there is. Only another send of the same task, and
+/// [`force_send`](Self::force_send), take it over. Drop a send that lost a race.
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    pub(crate) shared: Arc<Shared<T>>,
     pub(crate) sink: Node<T>,
 }
 
@@ -48,6 +50,14 @@ impl<T> Sender<T> {
 
     #[inline(always)]
     pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+        &self.shared
+    }
+
+    /// What is shared, for a call that is not the sink's.
+    #[inline(always)]
+    fn otherwise(&self) -> &Arc<Shared<T>> {
+        // CLAIM: [place.left]
+        self.sink.leave();
         &self.shared
     }
 
@@ -65,7 +75,7 @@ impl<T> Sender<T> {
     /// The message, if the channel is closed.
     #[inline]
     pub fn send(&self, value: T) -> Send<'_, T> {
-        Send::new(&self.shared, value)
+        Send::new(self.otherwise(), value)
     }
 
     /// Sends a message if there is room and nobody waits for it.
@@ -75,7 +85,7 @@ impl<T> Sender<T> {
     /// The message, and why it could not be sent.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        match self.shared.push_patiently(value) {
+        match self.otherwise().push_patiently(value) {
             Push::Done(_) => Ok(()),
             Push::Closed(value) => Err(TrySendError::Closed(value)),
             Push::Full(value) | Push::Busy(value) | Push::Queue(value) => {
@@ -133,8 +143,9 @@ impl<T> Sender<T> {
     }
 
     fn try_a_while(&self, mut value: T) -> Result<(), TrySendError<T>> {
+        let shared = self.otherwise();
         for turn in 0..SPINS + YIELDS {
-            value = match self.shared.push(value) {
+            value = match shared.push(value) {
                 Push::Done(_) => return Ok(()),
                 Push::Closed(value) => return Err(TrySendError::Closed(value)),
                 // Others wait: no use in waiting beside them.
@@ -170,7 +181,7 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.recv_blocking(), Ok(2));
     /// ```
     pub fn reserve(&self) -> Reserve<'_, T> {
-        Reserve::new(&self.shared)
+        Reserve::new(self.otherwise())
     }
 
     /// Holds room for one message if there is some and nobody waits for it.
@@ -179,7 +190,7 @@ impl<T> Sender<T> {
     ///
     /// Why it could not be held.
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
-        match self.shared.reserve_patiently() {
+        match self.otherwise().reserve_patiently() {
             OnReserve::Held => Ok(permit::held(&self.shared)),
             OnReserve::Closed => Err(TryReserveError::Closed),
             OnReserve::Full | OnReserve::Busy | OnReserve::Queue => Err(TryReserveError::Full),
@@ -196,6 +207,7 @@ impl<T> Sender<T> {
     ///
     /// If the channel is closed.
     pub fn reserve_owned(self) -> ReserveOwned<T> {
+        self.sink.leave();
         ReserveOwned::new(self)
     }
 
@@ -205,7 +217,7 @@ impl<T> Sender<T> {
     ///
     /// The sender, and why room could not be held.
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, (Self, TryReserveError)> {
-        match self.shared.reserve_patiently() {
+        match self.otherwise().reserve_patiently() {
             OnReserve::Held => Ok(permit::held_by(self)),
             OnReserve::Closed => Err((self, TryReserveError::Closed)),
             OnReserve::Full | OnReserve::Busy | OnReserve::Queue => {
@@ -229,21 +241,23 @@ impl<T> Sender<T> {
     where
         I: IntoIterator<Item = T>,
     {
-        SendMany::new(&self.shared, messages.into_iter())
+        SendMany::new(self.otherwise(), messages.into_iter())
     }
 
-    /// Sends a message in any case: if the channel is full the oldest message has to go, and is
-    /// returned.
+    /// Sends a message in any case but one: if the channel is full the oldest message has to go,
+    /// and is returned.
     ///
-    /// Senders that wait keep their places and go on waiting: the room is this message's. It waits
+    /// Senders that wait keep their places and go on waiting: the room is this message's, also room
+    /// that was granted to one of them and that its future has not been polled for yet. It waits
     /// for nobody but, for the copy of one message, for a peer that is in the middle of one.
     ///
     /// # Errors
     ///
-    /// The message, if the channel is closed, or if all room is held by permits
-    /// ([`TrySendError::Full`]).
+    /// The message, if the channel is closed; or, with [`TrySendError::Full`], if there is no
+    /// message to replace because all room is held by permits. A send that was polled when its
+    /// task's [budget](mainspring_core::budget) was spent holds one until its next poll.
     pub fn force_send(&self, value: T) -> Result<Option<T>, TrySendError<T>> {
-        self.shared
+        self.otherwise()
             .push_over(value)
             .map_err(|refused| match refused {
                 Push::Closed(value) => TrySendError::Closed(value),
@@ -349,7 +363,7 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let mut steps = Steps::default();
-        steps.run(|| self.sink.leave());
+        steps.run(|| self.sink.clear());
         steps.run(|| self.shared.drop_sender());
         steps.finish();
     }

@@ -64,6 +64,9 @@ impl Kind for Room {
     /// [`Room::cleared`] when the waiter parked.
     type Key = usize;
 
+    /// By a message that goes before all.
+    const IS_TAKEN_BACK: bool = true;
+
     fn returned(&self, queue: &mut Queue<'_, Self>, _: &usize, from: From) {
         // CLAIM: [channel.room] the permit goes to the next, or is room again in `settle`.
         if !queue.wake_one(from) {
@@ -291,6 +294,15 @@ impl<T> Shared<T> {
         is_empty
     }
 
+    /// What an offer is worth to the sender that takes it.
+    pub(crate) fn granted(&self) -> Grant {
+        if self.words().is_closed() {
+            Grant::Closed(self.store.release().told)
+        } else {
+            Grant::Held
+        }
+    }
+
     /// What a sender finds that asks in its turn, under the senders' lock; `None`: it waits.
     pub(crate) fn look_for_room(
         &self,
@@ -299,18 +311,23 @@ impl<T> Shared<T> {
         why: Why,
     ) -> Option<Grant> {
         if let Why::Offered(_) = why {
-            if !self.words().is_closed() {
-                return Some(Grant::Held);
-            }
-            return Some(Grant::Closed(self.store.release().told));
+            return Some(self.granted());
         }
         let noted = queue.kind().cleared.load(Relaxed);
         if why == Why::First && !queue.is_empty() && !self.words().is_closed() {
             *parked = noted;
             return None;
         }
+        // Where the note stands, the words say that there is no room, without a look at the slots.
+        let mut looks = !self.words().is_sender_noted();
         loop {
-            match self.store.reserve(Turn::Queued) {
+            let found = if looks {
+                self.store.reserve(Turn::Queued)
+            } else {
+                Reserve::Full
+            };
+            looks = true;
+            match found {
                 Reserve::Held => {
                     self.forget_if_none(queue);
                     return Some(Grant::Held);
@@ -330,15 +347,14 @@ impl<T> Shared<T> {
 
     /// What a receiver finds under the receivers' lock; `None`: it waits.
     pub(crate) fn look_for_message(&self) -> Option<Pop<T>> {
-        loop {
+        // Whoever comes here has found nothing just now.
+        while self.words().receiver_parks() == OnPark::Look {
             match self.store.pop() {
                 Pop::Empty => {}
                 other => return Some(other),
             }
-            if self.words().receiver_parks() == OnPark::Wait {
-                return None;
-            }
         }
+        None
     }
 
     /// Passes on the notification that a receiver had and did not use.

@@ -13,6 +13,8 @@ mod props;
 #[cfg(all(feature = "sink", not(all(mainspring_loom, feature = "loom"))))]
 mod sink;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod streams;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod traits;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod unbounded;

@@ -350,6 +350,11 @@ impl<W: Widths> Words<W> {
         }
     }
 
+    /// Whether the note stands that a sender waits. Exact under the senders' lock.
+    pub(crate) fn is_sender_noted(&self) -> bool {
+        self.tail().bits & SENDERS_WAIT != 0
+    }
+
     /// Takes the notes back: no sender waits. Under the senders' lock.
     pub(crate) fn no_sender_waits(&self) {
         self.head.0.fetch_and(!SENDERS_WAIT, Relaxed);
@@ -376,11 +381,6 @@ impl<W: Widths> Words<W> {
         let tail = self.tail();
         let messages = self.shape.distance(self.head().position(), tail.position());
         messages.max(0) as u64 + tail.held() > self.capacity
-    }
-
-    /// Whether a receiver would be told Closed.
-    pub(crate) fn is_ended(&self) -> bool {
-        matches!(self.vacancy(self.head()), Vacancy::Closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

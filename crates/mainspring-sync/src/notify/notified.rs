@@ -53,8 +53,11 @@ impl<L: Holds<Kind = Signal>> Wait<L> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let (parked, releases, is_done) = self.project();
+        let (mut parked, releases, is_done) = self.project();
         if !*is_done {
+            if let Some(from) = parked.as_mut().take_offer(cx) {
+                parked.as_mut().answer(Taken::Permit(from));
+            }
             let quick = |signal: &Signal| signal.take(releases);
             let look = Self::look(releases);
             ready!(parked.poll(cx, WaitKind::Notify, quick, look));

@@ -1,13 +1,14 @@
 //! Channels between threads: what every thread saw, put together, must be one story.
 
 use crate::story::{Message, check_order, seeds};
+use futures_core::Stream;
 use mainspring_core::random::Random;
 use mainspring_sync::channel::{self, Receiver, RecvTimeoutError, Sender, TrySendError};
 use std::collections::BTreeSet;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -56,18 +57,25 @@ fn produce(
 }
 
 /// Receives in every way there is, to the end.
-fn consume(rx: &Receiver<Message>, seed: u64) -> Vec<(usize, u32)> {
+fn consume(rx: &mut Receiver<Message>, seed: u64) -> Vec<(usize, u32)> {
     let mut random = Random::from_seed(seed);
     let mut received = Vec::new();
     loop {
-        match random.below(5) {
+        match random.below(6) {
             0 => received.extend(rx.try_recv().ok().map(|m| m.id)),
             1 => received.extend(rx.drain().take(3).map(|m| m.id)),
             2 => {
                 // Polled once and given up.
                 let mut recv = pin!(rx.recv());
                 let mut cx = Context::from_waker(Waker::noop());
-                if let std::task::Poll::Ready(Ok(m)) = recv.as_mut().poll(&mut cx) {
+                if let Poll::Ready(Ok(m)) = recv.as_mut().poll(&mut cx) {
+                    received.push(m.id);
+                }
+            }
+            4 => {
+                // As a stream, whose place stays.
+                let mut cx = Context::from_waker(Waker::noop());
+                if let Poll::Ready(Some(m)) = Pin::new(&mut *rx).poll_next(&mut cx) {
                     received.push(m.id);
                 }
             }
@@ -104,9 +112,9 @@ fn run(producers: usize, consumers: usize, capacity: usize, messages: u32, seed:
         drop(tx);
         let receivers: Vec<_> = (0..consumers)
             .map(|consumer| {
-                let rx = rx.clone();
+                let mut rx = rx.clone();
                 let seed = seed.wrapping_add(consumer as u64).wrapping_mul(7);
-                scope.spawn(move || consume(&rx, seed))
+                scope.spawn(move || consume(&mut rx, seed))
             })
             .collect();
         let sent: Vec<_> = senders.into_iter().map(|s| s.join().unwrap()).collect();

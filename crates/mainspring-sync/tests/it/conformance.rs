@@ -13,6 +13,9 @@
 //! - `upgrade` and `upgradable_read` of a lock: an upgradable guard borrows its lock, and the suite
 //!   has to keep it beside the lock. The writers' and readers' queue is the same one.
 //! - `watch`, `oneshot` and the lossy broadcast as channels of values: they do not keep three.
+//! - Streams and sinks that are kept after a wait was dropped: one that is put aside keeps its
+//!   place, and the suite's waiters never use theirs again. Each has an end of its own there; what
+//!   is promised of an end that is kept is in `kept`.
 //! - Requests of different weights in one semaphore: to the suite one grant lets one waiter go.
 //!   Those of one weight, in pieces, go through it.
 
@@ -20,9 +23,12 @@ mod broadcast;
 mod channels;
 mod chaos;
 mod everywhere;
+mod kept;
 mod locks;
 mod semaphores;
 mod signals;
+#[cfg(feature = "sink")]
+mod sinks;
 mod spent;
 mod values;
 

@@ -1,11 +1,12 @@
 //! Threads that meet: what each of them saw, put together, must be one story.
 
 use crate::story::{Message, check_order, seeds};
+use futures_core::Stream;
 use mainspring_core::random::Random;
 use mainspring_sync::channel::rendezvous::{Receiver, Sender};
 use mainspring_sync::channel::{self, RecvTimeoutError};
 use std::collections::BTreeSet;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
@@ -52,11 +53,11 @@ fn produce(
 }
 
 /// Receives in every way there is, to the end.
-fn consume(rx: &Receiver<Message>, seed: u64, limit: usize) -> Vec<(usize, u32)> {
+fn consume(rx: &mut Receiver<Message>, seed: u64, limit: usize) -> Vec<(usize, u32)> {
     let mut random = Random::from_seed(seed);
     let mut received = Vec::new();
     while received.len() < limit {
-        let message = match random.below(4) {
+        let message = match random.below(5) {
             0 => rx.try_recv().ok(),
             1 => {
                 // Polled once and given up.
@@ -64,6 +65,15 @@ fn consume(rx: &Receiver<Message>, seed: u64, limit: usize) -> Vec<(usize, u32)>
                 match recv.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                     Poll::Ready(Ok(message)) => Some(message),
                     Poll::Ready(Err(_)) => return received,
+                    Poll::Pending => None,
+                }
+            }
+            3 => {
+                // As a stream, whose place stays.
+                let mut cx = Context::from_waker(Waker::noop());
+                match Pin::new(&mut *rx).poll_next(&mut cx) {
+                    Poll::Ready(Some(message)) => Some(message),
+                    Poll::Ready(None) => return received,
                     Poll::Pending => None,
                 }
             }
@@ -97,9 +107,9 @@ fn run(producers: usize, consumers: usize, limit: usize, seed: u64) {
         drop(tx);
         let receivers: Vec<_> = (0..consumers)
             .map(|consumer| {
-                let rx = rx.clone();
+                let mut rx = rx.clone();
                 let seed = seed.wrapping_add(consumer as u64).wrapping_mul(7);
-                scope.spawn(move || consume(&rx, seed, limit))
+                scope.spawn(move || consume(&mut rx, seed, limit))
             })
             .collect();
         drop(rx);

@@ -57,8 +57,8 @@ impl AnyRuntime {
 
 /// Serves everybody who connects, each in a task of its own, until it is told to stop.
 ///
-/// Every worker accepts for itself: a connection belongs to the worker that accepted it, which is
-/// the first to wait for it, while its task may be run by any.
+/// Every worker accepts for itself, so that connections are spread from the start; after that their
+/// tasks may be run by any.
 pub(crate) async fn accept<S, F>(
     listener: TcpListener,
     stop: &Arc<Controller>,

@@ -16,9 +16,10 @@ use std::future::Future;
 /// The future need be neither `Send` nor `'static`. Tasks that have not ended when it is ready are
 /// dropped, and so are cleanups; jobs on the blocking pool that have not begun are refused.
 ///
-/// A socket or a sleep belongs to the runtime that was running where it was made. While that
-/// runtime is not running (here: between two calls), nobody serves it, and a wait on it from
-/// elsewhere does not end.
+/// A sleep belongs to the runtime that was running where it was made, and what a socket waits for
+/// to the one where it was polled, or with readiness first waited. While that runtime is not
+/// running (here: between two calls), nobody serves it, and a wait for it from elsewhere does not
+/// end.
 ///
 /// # Complexity and allocation
 ///

@@ -37,12 +37,13 @@ use std::time::Duration;
 ///
 /// # Whose a socket is
 ///
-/// A socket or a sleep belongs to the runtime that was running where it was made (a sleep, where it
-/// is first polled). While that runtime is not running, inside [`block_on`](Self::block_on),
-/// [`tick`](Self::tick) or [`shutdown`](Self::shutdown), nobody serves it, and a wait on it from
-/// elsewhere does not end. What is made where no runtime is running, on the thread that has built
-/// this one but is not in it, is served by a background thread instead: make it under
-/// [`enter`](Self::enter), or inside.
+/// What a socket waits for is served by the runtime that is running where it is polled, if that has
+/// the backend of the one where the socket was made; with readiness, by the one where it first had
+/// to wait. A sleep is served by the runtime where it was first polled. While this runtime is not
+/// running, inside [`block_on`](Self::block_on), [`tick`](Self::tick) or
+/// [`shutdown`](Self::shutdown), it serves nobody, and what waits in it waits until it does. What
+/// is made where no runtime is running, on the thread that has built this one but is not in it, is
+/// served by a background thread instead: make it under [`enter`](Self::enter), or inside.
 ///
 /// # Trade-offs
 ///
@@ -113,10 +114,10 @@ impl LocalRuntime {
     /// what is made before [`block_on`](Self::block_on): a listener, say, whose address has to be
     /// known first.
     ///
-    /// Without it such a socket is served by the background thread, for its whole life. It does not
-    /// run the runtime: nobody is served before `block_on`, and `spawn` and its like still want to
-    /// be called inside. A guard that is forgotten keeps the reactor current, and allocated, for
-    /// the rest of the thread's life.
+    /// Without it such a socket is served by readiness for its whole life, and in a runtime over a
+    /// ring by the background thread. It does not run the runtime: nobody is served before
+    /// `block_on`, and `spawn` and its like still want to be called inside. A guard that is
+    /// forgotten keeps the reactor current, and allocated, for the rest of the thread's life.
     ///
     /// ```
     /// use mainspring::LocalRuntime;

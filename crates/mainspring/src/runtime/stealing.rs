@@ -21,7 +21,8 @@ use std::time::Duration;
 /// Every worker is a thread with a reactor and timers of its own, and waits for them itself: there
 /// is no thread that does nothing but I/O. They run from [`build`](RuntimeBuilder::build) until
 /// [`shutdown`](Self::shutdown), or until the runtime is dropped, which drops every task that has
-/// not ended.
+/// not ended, and waits for polls that are under way. Dropped inside a task or a `block_on`, it
+/// waits for nobody: its tasks are dropped and its threads end by themselves.
 ///
 /// # Guarantees
 ///
@@ -34,12 +35,14 @@ use std::time::Duration;
 ///
 /// # Sockets and timers
 ///
-/// A socket belongs to the worker on whose thread it was made or accepted, a sleep to the one on
-/// whose it was first polled, wherever the task is that uses them: to use what belongs to another
-/// thread is as good, and costs a hop. So a server accepts where connections are to be served: in
-/// a task on each worker (see [`spawn_pinned`](Self::spawn_pinned)), and not in the future of
-/// [`block_on`](Self::block_on). What is made in there belongs to the calling thread, which serves
-/// it only while it is in [`block_on`](Self::block_on).
+/// What a socket does is served by the worker on whose thread its task is polled; with readiness,
+/// by the one where it first had to wait. A sleep is served where it was first polled. Tasks may
+/// take both anywhere: what another thread serves costs a hop when it is ready. The future of
+/// [`block_on`](Self::block_on) is served by the calling thread, while it is in there.
+///
+/// A server that accepts in one task gives its first connections to one worker, from which others
+/// have to take them; one acceptor on each worker (see [`spawn_pinned`](Self::spawn_pinned))
+/// spreads them from the start.
 ///
 /// # Trade-offs
 ///
@@ -249,7 +252,8 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// With `MS0002` inside a task or a `block_on` of the family.
+    /// With `MS0002` inside a task or a `block_on` of the family, and on a worker of this runtime,
+    /// in one of its hooks say.
     #[track_caller]
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         self.pool.shutdown(limit)

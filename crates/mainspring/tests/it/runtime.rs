@@ -1,4 +1,4 @@
-use super::{fallback_threads, listen, never, pair, runtimes};
+use super::{backends, fallback_threads, listen, never, pair, runtimes};
 use mainspring::net::TcpStream;
 use mainspring::shutdown;
 use mainspring::time::{interval, sleep, timeout};
@@ -237,13 +237,27 @@ fn runtimes_of_one_thread_take_turns() {
 }
 
 #[test]
-fn socket_outlives_its_runtime_and_says_so() {
+fn socket_outlives_its_runtime_and_says_so_where_its_backend_is_not() {
+    let over = |backend| LocalRuntime::builder().backend(backend).build();
     for runtime in runtimes() {
-        let (mut client, _server) = runtime.block_on(pair());
+        let backend = runtime.backend();
+        let (mut client, mut server) = runtime.block_on(pair());
         drop(runtime);
-        let read = mainspring::block_on(async { client.read(&mut [0]).await });
-        let error = read.expect_err("nobody tells when it is ready");
-        assert!(error.to_string().contains("MS0005"), "{error}");
+        let same = over(backend).expect("a runtime");
+        let mut buf = [0; 2];
+        let heard = same.block_on(async {
+            server.write_all(b"on").await?;
+            client.read_exact(&mut buf).await
+        });
+        heard.expect("an open connection");
+        assert_eq!(&buf, b"on");
+        drop(same);
+        for other in backends().into_iter().filter(|other| *other != backend) {
+            let other = over(other).expect("a runtime");
+            let read = other.block_on(client.read(&mut buf));
+            let error = read.expect_err("nobody tells when it is ready");
+            assert!(error.to_string().contains("MS0005"), "{error}");
+        }
     }
 }
 

@@ -7,21 +7,44 @@ mod running;
 mod sockets;
 
 use super::backends;
-use mainspring::Runtime;
 use mainspring::task::JoinHandle;
+use mainspring::{Backend, ReactorError, RingRefusal, Runtime};
 use std::future::{Future, pending};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
 
 const WORKERS: usize = 4;
 
 /// A runtime of four workers for each backend that is to be had here.
 pub(crate) fn stealing() -> Vec<Runtime> {
-    let build = |backend| {
+    backends().into_iter().map(over).collect()
+}
+
+/// A runtime of four workers over one backend.
+fn over(backend: Backend) -> Runtime {
+    patiently(|| {
         let builder = Runtime::builder().workers(WORKERS).backend(backend);
-        builder.build().expect("a runtime over what is to be had")
-    };
-    backends().into_iter().map(build).collect()
+        builder.build()
+    })
+}
+
+/// What `attempt` comes to, again and again while the kernel is short of memory for rings: those
+/// that were dropped give theirs back in its own time.
+fn patiently<T>(attempt: impl Fn() -> io::Result<T>) -> T {
+    loop {
+        match attempt() {
+            Ok(result) => return result,
+            Err(error) if is_short_of_memory(&error) => thread::yield_now(),
+            Err(error) => panic!("a runtime over what is to be had: {error}"),
+        }
+    }
+}
+
+fn is_short_of_memory(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|error| error.downcast_ref());
+    matches!(inner, Some(ReactorError::NoRing(RingRefusal::Memlock)))
 }
 
 /// Spawns on a worker and waits for what it comes to.

@@ -240,3 +240,27 @@ fn revoked_permits_reach_more_waiters_than_one_batch_holds() {
     in_task(1, || ());
     assert_eq!(counter.calls(), 100);
 }
+
+// WITNESS: wait-list.hand-on, wait-list.order
+/// The last offer first; who lost it keeps its place among those that wait.
+#[test]
+fn offers_that_are_taken_back_are_the_callers() {
+    let list = Permits::list(0);
+    let take_back = || list.with(|queue| queue.take_back());
+    assert!(!take_back(), "nobody waits");
+    let [(_, one), (_, two), (_, three)] = [counted(), counted(), counted()];
+    let mut waiters = [(); 3].map(|()| Box::pin(Acquire::new(&list, 1)));
+    for (waiter, waker) in waiters.iter_mut().zip([&one, &two, &three]) {
+        assert!(poll(waiter.as_mut(), waker).is_pending());
+    }
+    assert!(!take_back(), "nobody has an offer");
+    release(&list, 2);
+    assert!(take_back());
+    let [first, second, third] = &mut waiters;
+    assert!(poll(second.as_mut(), &two).is_pending());
+    assert!(poll(first.as_mut(), &one).is_ready());
+    assert!(!take_back(), "it was taken up");
+    release(&list, 1);
+    assert!(poll(third.as_mut(), &three).is_pending());
+    assert!(poll(second.as_mut(), &two).is_ready());
+}

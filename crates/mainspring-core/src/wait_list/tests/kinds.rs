@@ -97,6 +97,8 @@ impl Permits {
 impl Kind for Permits {
     type Key = usize;
 
+    const IS_TAKEN_BACK: bool = true;
+
     fn returned(&self, queue: &mut Queue<'_, Self>, key: &usize, _: From) {
         self.add(*key);
         self.settle(queue);
@@ -131,6 +133,12 @@ pub(super) struct Acquire<L: Holds<Kind = Permits>>(Waiter<L>);
 impl<L: Holds<Kind = Permits>> Acquire<L> {
     pub(super) fn new(list: L, permits: usize) -> Self {
         Self(Waiter::new(list, permits))
+    }
+
+    #[cfg(mainspring_loom)]
+    pub(super) fn waiter(self: Pin<&mut Self>) -> Pin<&mut Waiter<L>> {
+        // SAFETY: [wait-list.node] a projection of the one field; nothing is moved out.
+        unsafe { self.map_unchecked_mut(|this| &mut this.0) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Models of the wait list. The code is the shipped one, with batches of one.
 
+mod lone;
+
 use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
 use crate::sync::{Arc, thread};
@@ -11,7 +13,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 /// Polls once, as task `task`.
-fn poll_as<F: Future>(task: u64, future: Pin<&mut F>) -> Poll<F::Output> {
+pub(super) fn poll_as<F: Future>(task: u64, future: Pin<&mut F>) -> Poll<F::Output> {
     let slot = WaitSlot::of(TaskStamp { task, polls: 0 });
     let polling = Polling::begin(Some(&slot));
     let poll = future.poll(&mut Context::from_waker(Waker::noop()));
@@ -27,7 +29,7 @@ fn poll_of_nothing(task: u64) {
     }))));
 }
 
-fn notifications() -> Arc<WaitList<Stored>> {
+pub(super) fn notifications() -> Arc<WaitList<Stored>> {
     Arc::new(WaitList::default())
 }
 

@@ -11,6 +11,8 @@
 //! - **hub.short** — a short count clears a half only where every later arrival is reported, and
 //!   nothing was reported that a short count does not show.
 //! - **hub.closed** — a closed hub takes no source in, and every source that it had is told.
+//! - **hub.watched** — a source's word says that somebody reports only after the system has been
+//!   told to; and what is there by then, the system reports at once, as an edge of its own.
 
 use super::alarm::Alarm;
 use super::readiness::{Half, Readiness, Report, Snapshot};
@@ -22,7 +24,7 @@ use mainspring_core::WakeBatch;
 use mainspring_core::driver::Until;
 use mainspring_core::payload::absorb;
 use mainspring_core::sync::Mutex;
-use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use mainspring_core::time;
 use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
@@ -31,7 +33,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One registered source: its word and its waiters.
+/// What a source is to the poll that has it: its word and its waiters.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) word: Readiness,
@@ -41,6 +43,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    pub(crate) fn new(waiters: Waiters) -> Self {
+        Self {
+            word: Readiness::new(),
+            waiters,
+            is_special: AtomicBool::new(false),
+        }
+    }
+
     /// A call that `seen` came before has moved less than it could have: on systems where whatever
     /// comes later is reported, the half has run dry.
     pub(crate) fn ran_short(&self, seen: Snapshot, half: Half) {
@@ -73,6 +83,8 @@ pub(crate) struct Hub {
     polling: Mutex<Option<Polling>>,
     registrar: mio::Registry,
     waker: mio::Waker,
+    /// How many sockets were made where this is current, and live.
+    made: AtomicUsize,
 }
 
 impl Hub {
@@ -96,39 +108,61 @@ impl Hub {
             polling: Mutex::new(Some(Polling { poll, alarm })),
             registrar,
             waker,
+            made: AtomicUsize::new(0),
         })
     }
 
-    /// Takes a source in.
+    /// A socket is made where this is current.
+    pub(crate) fn enrol(&self) -> io::Result<()> {
+        if self.sources.lock().is_closed {
+            return Err(ReactorError::Gone.into_io());
+        }
+        self.made.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// A socket that was made where this is current is dropped.
+    pub(crate) fn leave(&self) {
+        self.made.fetch_sub(1, Relaxed);
+    }
+
+    /// Takes a source in that no poll has, and reports on it from here on. `None`: closed.
     pub(crate) fn register(
         &self,
         source: &mut impl Source,
         interest: Interest,
-        waiters: Waiters,
-    ) -> io::Result<(Token, Arc<Shared>)> {
-        let shared = Arc::new(Shared {
-            word: Readiness::new(),
-            waiters,
-            is_special: AtomicBool::new(false),
-        });
-        let token = self.admit(&shared)?;
+        shared: &Arc<Shared>,
+    ) -> io::Result<Option<Token>> {
+        let Some(token) = self.admit(shared)? else {
+            return Ok(None);
+        };
         if let Err(error) = self.registrar.register(source, token, interest) {
             // CLAIM: [registry.no-leak]
             self.forget(token);
             return Err(error);
         }
-        Ok((token, shared))
+        let sources = self.sources.lock();
+        // CLAIM: [hub.closed] under the lock under which `close` drains: either that comes later,
+        // and says that nobody reports any more, or it has been.
+        let token = (!sources.is_closed).then_some(token);
+        if token.is_some() {
+            // CLAIM: [hub.watched]
+            shared.word.fasten();
+        }
+        drop(sources);
+        Ok(token)
     }
 
-    fn admit(&self, shared: &Arc<Shared>) -> io::Result<Token> {
+    fn admit(&self, shared: &Arc<Shared>) -> io::Result<Option<Token>> {
         let mut sources = self.sources.lock();
         // CLAIM: [hub.closed] under the lock under which `close` drains.
         if sources.is_closed {
-            return Err(ReactorError::Gone.into_io());
+            return Ok(None);
         }
         let admitted = sources.registry.insert(Arc::clone(shared));
         drop(sources);
-        admitted.map_err(|Full(_)| ReactorError::Full.into_io())
+        let token = admitted.map_err(|Full(_)| ReactorError::Full.into_io())?;
+        Ok(Some(token))
     }
 
     /// Lets a source go. An event that the kernel already holds for it finds nothing.
@@ -223,8 +257,13 @@ impl Hub {
         }
     }
 
-    /// How many sources are registered.
+    /// How many sockets were made where this is current, and live.
     pub(crate) fn len(&self) -> usize {
+        self.made.load(Relaxed)
+    }
+
+    /// How many sources are registered.
+    pub(crate) fn registered(&self) -> usize {
         self.sources.lock().registry.len()
     }
 
@@ -323,6 +362,8 @@ fn take_woken(shared: &Shared, report: Report, batch: &mut WakeBatch) {
 
 impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hub").finish_non_exhaustive()
+        f.debug_struct("Hub")
+            .field("registered", &self.registered())
+            .finish_non_exhaustive()
     }
 }

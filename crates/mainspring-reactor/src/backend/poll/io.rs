@@ -4,18 +4,23 @@
 //!
 //! - **poll-io.window** — between a call that ran dry and the wait there is a registration and
 //!   another look, so that no event falls between them.
-//! - **poll-io.end** — when the reactor has gone, a call that runs dry returns its one error:
-//!   nobody waits, nobody spins.
+//! - **poll-io.watched** — nobody waits for a source that no poll has: who would, finds one first,
+//!   this thread's or else that of the thread that made it. What came between the call that ran dry
+//!   and the registration, the registration reports.
+//! - **poll-io.end** — when no reactor is left that would take the source, a call that runs dry
+//!   returns its one error: nobody waits, nobody spins.
 //! - **poll-io.explicit** — a source is deregistered before it is closed or handed out.
 
 use super::Hub;
+use super::attach::Attach;
 use super::hub::Shared;
 use super::readiness::{Half, OnClear};
 use super::waiters::Waiters;
+use crate::driver;
 use crate::error::ReactorError;
 use mainspring_core::budget;
+use mainspring_core::sync::Mutex;
 use mainspring_core::wait::{self, WaitKind};
-use mio::event::Source;
 use mio::{Interest, Token};
 use std::fmt;
 use std::io;
@@ -25,30 +30,82 @@ use std::task::{Context, Poll, ready};
 /// What Linux moves in one call at most.
 const CALL_BYTES_MAX: usize = 0x7fff_f000;
 
-/// A source of the operating system, registered with a reactor.
-pub(crate) struct Io<S: Source> {
+/// A source of the operating system, and the poll that reports on it.
+pub(crate) struct Io<S: Attach> {
     /// `None` only after `into_source`.
     source: Option<S>,
-    token: Token,
+    interest: Interest,
     shared: Arc<Shared>,
-    hub: Arc<Hub>,
+    /// That of the thread that made the source.
+    maker: Arc<Hub>,
+    /// Who reports, or did until it closed.
+    watch: Mutex<Option<Watch>>,
 }
 
-impl<S: Source> Io<S> {
-    /// Registers with the reactor.
+/// A registration.
+struct Watch {
+    hub: Arc<Hub>,
+    token: Token,
+}
+
+impl<S: Attach> Io<S> {
+    /// Where `maker` is current.
     pub(crate) fn new(
         mut source: S,
         interest: Interest,
         waiters: Waiters,
-        hub: Arc<Hub>,
+        maker: Arc<Hub>,
     ) -> io::Result<Self> {
-        let (token, shared) = hub.register(&mut source, interest, waiters)?;
-        Ok(Self {
-            source: Some(source),
+        let shared = Arc::new(Shared::new(waiters));
+        maker.enrol()?;
+        let attached = source.attach_at_once(&maker, interest, &shared);
+        let token = attached.as_ref().ok().copied().flatten();
+        let watch = token.map(|token| Watch {
+            hub: Arc::clone(&maker),
             token,
+        });
+        let io = Self {
+            source: Some(source),
+            interest,
             shared,
-            hub,
-        })
+            maker,
+            watch: Mutex::new(watch),
+        };
+        attached.map(|_| io)
+    }
+
+    /// Has a poll report, if none does. Whoever goes on to wait looks at the word again.
+    pub(crate) fn watch(&self) -> io::Result<()> {
+        if self.shared.word.snapshot().is_loose() {
+            return self.find_watch();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn find_watch(&self) -> io::Result<()> {
+        let mut watch = self.watch.lock();
+        if !self.shared.word.snapshot().is_loose() {
+            // Somebody else has found one.
+            return Ok(());
+        }
+        // The poll that it names has closed.
+        let closed = watch.take();
+        // CLAIM: [poll-io.watched]
+        let here = match driver::current() {
+            Some(driver::Hub::Poll(here)) => Some(here),
+            _ => None,
+        };
+        for hub in here.into_iter().chain([Arc::clone(&self.maker)]) {
+            let attached = self.source().attach(&hub, self.interest, &self.shared)?;
+            if let Some(token) = attached {
+                *watch = Some(Watch { hub, token });
+                return Ok(());
+            }
+        }
+        // CLAIM: [poll-io.end]
+        *watch = closed;
+        Err(ReactorError::Gone.into_io())
     }
 
     /// The source.
@@ -69,8 +126,16 @@ impl<S: Source> Io<S> {
             .source
             .take()
             .expect("the source leaves with the registration");
-        self.hub.deregister(&mut source, self.token);
+        self.detach(&mut source);
         source
+    }
+
+    fn detach(&self, source: &mut S) {
+        let watch = self.watch.lock().take();
+        if let Some(Watch { hub, token }) = watch {
+            source.detach(&hub, token);
+        }
+        self.maker.leave();
     }
 
     /// Makes `call`, without waiting; what is known about the half is kept up to date.
@@ -109,7 +174,7 @@ impl<S: Source> Io<S> {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     match self.shared.word.clear(seen, half) {
                         OnClear::Retry => {}
-                        OnClear::Wait | OnClear::Gone => return Err(error),
+                        OnClear::Wait | OnClear::Loose => return Err(error),
                     }
                 }
                 Ok(result) => {
@@ -174,9 +239,11 @@ impl<S: Source> Io<S> {
                     return Poll::Ready(result);
                 }
             }
-            if self.shared.word.snapshot().is_gone() {
-                // CLAIM: [poll-io.end]
-                return Poll::Ready(Err(ReactorError::Gone.into_io()));
+            if self.shared.word.snapshot().is_loose() {
+                match self.find_watch() {
+                    Ok(()) => continue,
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
             }
             self.shared.waiters.register(half, cx.waker());
             // CLAIM: [poll-io.window] the second look.
@@ -199,12 +266,8 @@ impl<S: Source> Io<S> {
     {
         self.poll_io(cx, half, kind, |_| {
             let known = self.shared.word.snapshot();
-            if known.is_gone() {
-                // CLAIM: [poll-io.end] or a loop of `readable` and `try_read` would spin.
-                return Err(ReactorError::Gone.into_io());
-            }
-            known
-                .is_ready(half)
+            // CLAIM: [poll-io.watched] or a loop of `readable` and `try_read` would spin.
+            (known.is_ready(half) && !known.is_loose())
                 .then_some(())
                 .ok_or_else(|| io::ErrorKind::WouldBlock.into())
         })
@@ -231,16 +294,16 @@ impl<S: std::os::windows::io::AsRawSocket> Named for S {
     }
 }
 
-impl<S: Source> Drop for Io<S> {
+impl<S: Attach> Drop for Io<S> {
     fn drop(&mut self) {
         if let Some(mut source) = self.source.take() {
             // CLAIM: [poll-io.explicit] then `source` is dropped, which closes it.
-            self.hub.deregister(&mut source, self.token);
+            self.detach(&mut source);
         }
     }
 }
 
-impl<S: Source + fmt::Debug> fmt::Debug for Io<S> {
+impl<S: Attach + fmt::Debug> fmt::Debug for Io<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Io")
             .field("source", &self.source)

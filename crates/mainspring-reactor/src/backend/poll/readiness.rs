@@ -7,7 +7,7 @@
 //! ```text
 //!  63                             3    2     1     0
 //! ┌────────────────────────────────┬──────┬─────┬──────┐
-//! │ tick: reports so far           │ GONE │WRITE│ READ │
+//! │ tick: reports so far           │LOOSE │WRITE│ READ │
 //! └────────────────────────────────┴──────┴─────┴──────┘
 //! ```
 //!
@@ -15,8 +15,9 @@
 //!
 //! - **readiness.newer** — a clear leaves the word alone if anything was reported after the
 //!   snapshot that it is based on.
-//! - **readiness.gone** — GONE is never cleared, and both halves are worth a call from then on: the
-//!   call tells what is left, and nobody waits.
+//! - **readiness.loose** — while nobody reports (no poll has the source yet, or the one that had it
+//!   has gone) the word is LOOSE, and both halves are worth a call, whatever their bits say: nobody
+//!   waits. A poll that takes the source finds in the bits what calls have found out meanwhile.
 //!
 //! # Edges
 //!
@@ -45,7 +46,7 @@ use mainspring_core::sync::atomic::{
 
 const READ: u64 = 1;
 const WRITE: u64 = 2;
-const GONE: u64 = 4;
+const LOOSE: u64 = 4;
 const TICK: u64 = 8;
 
 /// One direction of a source.
@@ -78,6 +79,11 @@ impl Report {
         read: true,
         write: true,
     };
+
+    const NONE: Self = Self {
+        read: false,
+        write: false,
+    };
 }
 
 /// The word as it was at one moment.
@@ -86,16 +92,16 @@ pub(crate) struct Snapshot(u64);
 
 impl Snapshot {
     /// A source about which nothing is known: both halves are worth a call.
-    const NEW: Self = Self(READ | WRITE);
+    const NEW: Self = Self(READ | WRITE | LOOSE);
 
     /// Whether a call on `half` may get somewhere.
     pub(crate) fn is_ready(self, half: Half) -> bool {
-        self.0 & (half.bit() | GONE) != 0
+        self.0 & (half.bit() | LOOSE) != 0
     }
 
-    /// Whether nobody will report anything any more.
-    pub(crate) fn is_gone(self) -> bool {
-        self.0 & GONE != 0
+    /// Whether nobody reports.
+    pub(crate) fn is_loose(self) -> bool {
+        self.0 & LOOSE != 0
     }
 
     /// With one more report.
@@ -124,8 +130,8 @@ pub(crate) enum OnClear {
     Wait,
     /// Something was reported meanwhile: make the call again.
     Retry,
-    /// Nothing will ever be reported: give up.
-    Gone,
+    /// Nobody reports: find a poll that does.
+    Loose,
 }
 
 /// The shared word of one source.
@@ -150,35 +156,34 @@ impl Readiness {
         self.update(|word| word.reported(report));
     }
 
+    /// Says that somebody reports from here on, and what was there before.
+    pub(crate) fn fasten(&self) {
+        // CLAIM: [readiness.loose, readiness.newer] by a tick: a call that began before it clears
+        // nothing any more.
+        self.update(|word| Snapshot(word.reported(Report::NONE).0 & !LOOSE));
+    }
+
     /// Says that nobody reports any more. The caller wakes all waiters afterwards.
     pub(crate) fn leave(&self) {
-        self.update(|word| Snapshot(word.reported(Report::BOTH).0 | GONE));
+        self.update(|word| Snapshot(word.reported(Report::BOTH).0 | LOOSE));
     }
 
     /// Takes back what `seen` said about `half`, after a call that said `WouldBlock`.
     pub(crate) fn clear(&self, seen: Snapshot, half: Half) -> OnClear {
         let mut word = Snapshot(self.0.load(Relaxed));
         loop {
-            if word.is_gone() {
-                debug_assert!(word.is_ready(half), "readiness.gone: somebody would wait");
-                // What came between the call and the end is there for one more call.
-                return if seen.is_gone() {
-                    OnClear::Gone
-                } else {
-                    OnClear::Retry
-                };
-            }
             let cleared = word.cleared(seen, half);
-            if cleared == word {
-                return if word.is_ready(half) {
-                    OnClear::Retry
-                } else {
-                    OnClear::Wait
-                };
-            }
-            match self.0.compare_exchange(word.0, cleared.0, Relaxed, Relaxed) {
-                Ok(_) => return OnClear::Wait,
+            let result = if cleared == word {
+                Ok(word.0)
+            } else {
+                self.0.compare_exchange(word.0, cleared.0, Relaxed, Relaxed)
+            };
+            match result {
                 Err(now) => word = Snapshot(now),
+                Ok(_) if !cleared.is_ready(half) => return OnClear::Wait,
+                Ok(_) if cleared.is_loose() && seen.is_loose() => return OnClear::Loose,
+                // What came between the call and the report, or the end, is there for one more.
+                Ok(_) => return OnClear::Retry,
             }
         }
     }

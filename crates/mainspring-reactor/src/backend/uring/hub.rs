@@ -60,8 +60,10 @@ pub(crate) struct Hub {
     event: OwnedFd,
     remote: Remote<Entry>,
     is_closed: AtomicBool,
-    /// Operations that the kernel, the backlog or `remote` holds.
-    in_flight: AtomicUsize,
+    /// Operations that the kernel, the backlog or `remote` has been given, and those that have
+    /// ended: the others are in flight.
+    begun: AtomicUsize,
+    ended: AtomicUsize,
     /// Operations that were asked to stop since the last turn.
     stops: AtomicUsize,
     sockets: AtomicUsize,
@@ -87,7 +89,8 @@ impl Hub {
             })?,
             remote: Remote::new(),
             is_closed: AtomicBool::new(false),
-            in_flight: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
             stops: AtomicUsize::new(0),
             sockets: AtomicUsize::new(0),
         };
@@ -101,6 +104,12 @@ impl Hub {
 
     pub(crate) fn profile(&self) -> Profile {
         self.ring.profile()
+    }
+
+    /// Whether this is the thread that made it.
+    #[inline]
+    pub(crate) fn is_owner(&self) -> bool {
+        self.ring.is_owner()
     }
 
     /// How many buffers are in the hands of tasks.
@@ -125,6 +134,18 @@ impl Hub {
         self.is_closed.load(Relaxed)
     }
 
+    /// How many operations have begun here.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Relaxed)
+    }
+
+    /// How many of them have not ended.
+    pub(crate) fn in_flight(&self) -> usize {
+        // In this order, so that none is counted as ended before it has begun.
+        let ended = self.ended.load(Relaxed);
+        self.begun().wrapping_sub(ended)
+    }
+
     /// Begins an operation, whose completion will come. If it says `Gone`, nothing has begun, and
     /// the reference in the entry's number is still the caller's.
     ///
@@ -134,11 +155,11 @@ impl Hub {
     /// completion ([uring.memory]).
     pub(crate) unsafe fn begin(&self, entry: Entry) -> Result<(), Gone> {
         // Before it can be answered.
-        self.in_flight.fetch_add(1, Relaxed);
+        self.begun.fetch_add(1, Relaxed);
         // SAFETY: [uring.memory] the caller's.
         let begun = unsafe { self.hand_in(entry) };
         if begun.is_err() {
-            self.in_flight.fetch_sub(1, Relaxed);
+            self.begun.fetch_sub(1, Relaxed);
         }
         begun
     }
@@ -292,9 +313,9 @@ impl Hub {
 
     /// The last completion of an operation has been taken.
     pub(crate) fn ended(&self) {
-        let before = self.in_flight.fetch_sub(1, Relaxed);
+        let before = self.ended.fetch_add(1, Relaxed);
         debug_assert!(
-            before > 0,
+            before != self.begun(),
             "uring-hub.answered: more answers than questions"
         );
     }
@@ -317,7 +338,7 @@ impl Hub {
             self.dispatch(&answers);
         });
         self.drain();
-        let left = self.in_flight.load(Relaxed);
+        let left = self.in_flight();
         if left > 0 {
             eprintln!(
                 "mainspring: {left} operations of a ring are still with the kernel after \
@@ -334,7 +355,7 @@ impl Hub {
         unsafe { self.ring.push(everything) };
         let end = time::now().saturating_add(END_LIMIT);
         let mut completed = Vec::new();
-        while self.in_flight.load(Relaxed) > 0 {
+        while self.in_flight() > 0 {
             let left = end.since(time::now());
             if left.is_zero() {
                 return;
@@ -357,9 +378,9 @@ impl Hub {
 impl Drop for Hub {
     fn drop(&mut self) {
         debug_assert_eq!(
-            self.in_flight.load(Relaxed),
+            self.in_flight(),
             0,
-            "cell.lent: a hub is kept by the sockets whose operations it carries"
+            "carrier.kept: a ring is kept by the sockets whose operations it carries"
         );
     }
 }
@@ -378,7 +399,7 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hub")
             .field("profile", &self.profile())
-            .field("in_flight", &self.in_flight)
+            .field("in_flight", &self.in_flight())
             .finish_non_exhaustive()
     }
 }

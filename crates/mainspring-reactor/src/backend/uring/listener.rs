@@ -6,9 +6,12 @@
 //!   gets it, in the order of arrival; dropping the listener closes it.
 //! - **ring-listener.bounded** — while nobody accepts, the operation is stopped: how many wait here
 //!   is bounded by what was under way by then.
-//! - **ring-listener.begun** — as `ring-stream.begun`, under the lock of the listener's state.
+//! - **ring-listener.begun** — as `ring-stream.begun`, under the lock of the listener's state: the
+//!   accept goes on in the ring in which it was begun, until it is stopped or its ring closes, and
+//!   the next begins in the ring of whoever accepts then.
 
 use super::Profile;
+use super::carrier::Carrier;
 use super::cell::{self, Kind};
 use super::hub::{Gone, Hub};
 use super::ring::Completed;
@@ -38,12 +41,14 @@ struct State {
     failed: Option<i32>,
     is_in_flight: bool,
     is_stopping: bool,
+    carrier: Carrier<Hub>,
 }
 
 /// What the accepts refer to.
 pub(crate) struct Shared {
     socket: Socket,
-    hub: Arc<Hub>,
+    /// The ring of the thread that made the listener.
+    maker: Arc<Hub>,
     state: Mutex<State>,
     queue: WaitList,
     /// Who waits for the accept's end.
@@ -65,12 +70,13 @@ impl Listener {
         Ok(Self {
             shared: Arc::new(Shared {
                 socket,
-                hub,
+                maker: hub,
                 state: Mutex::new(State {
                     connections: VecDeque::new(),
                     failed: None,
                     is_in_flight: false,
                     is_stopping: false,
+                    carrier: Carrier::new(),
                 }),
                 queue: WaitList::revocable(()),
                 settler: AtomicWaker::new(),
@@ -80,11 +86,6 @@ impl Listener {
 
     pub(crate) fn socket(&self) -> &Socket {
         &self.shared.socket
-    }
-
-    /// Whether the reactor has gone.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.shared.hub.is_closed()
     }
 
     /// Who waits for a connection.
@@ -108,23 +109,20 @@ impl Listener {
     }
 
     fn begin(&self, state: &mut State) -> io::Result<()> {
-        let entry = opcode::AcceptMulti::new(Fd(self.shared.socket.as_raw_fd()))
-            .flags(libc::SOCK_CLOEXEC)
-            .build();
-        let number = cell::lend(&self.shared, Kind::Accept);
-        // SAFETY: [uring.memory] it points to nothing but by its number, which was lent just now.
-        match unsafe { self.shared.hub.begin(entry.user_data(number)) } {
-            Ok(()) => {
-                // CLAIM: [ring-listener.begun]
-                state.is_in_flight = true;
-                Ok(())
-            }
-            Err(Gone) => {
-                // SAFETY: [cell.lent] nothing was begun: the reference is ours again.
-                drop(unsafe { cell::take_back::<Shared>(number) });
-                Err(ReactorError::Gone.into_io())
-            }
-        }
+        let shared = &self.shared;
+        let fd = Fd(shared.socket.as_raw_fd());
+        let entry = |_: &_| {
+            opcode::AcceptMulti::new(fd)
+                .flags(libc::SOCK_CLOEXEC)
+                .build()
+        };
+        let carrier = &mut state.carrier;
+        // SAFETY: [uring.memory] it points to nothing.
+        let begun = unsafe { carrier.begin(&shared.maker, shared, Kind::Accept, entry) };
+        begun.map_err(|Gone| ReactorError::Gone.into_io())?;
+        // CLAIM: [ring-listener.begun]
+        state.is_in_flight = true;
+        Ok(())
     }
 
     /// Whether an accept would find something.
@@ -154,9 +152,8 @@ impl Listener {
         let mut state = self.shared.state.lock();
         if state.is_in_flight && !state.is_stopping {
             state.is_stopping = true;
-            drop(state);
-            let number = cell::name(&self.shared, Kind::Accept);
-            self.shared.hub.cancel(number);
+            let shared = &self.shared;
+            state.carrier.cancel(&shared.maker, shared, Kind::Accept);
         }
     }
 }
@@ -164,7 +161,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.stop();
-        self.shared.hub.leave();
+        self.shared.maker.leave();
     }
 }
 

@@ -158,6 +158,12 @@ impl Pool {
         self.wanted.load(Relaxed) > self.count.load(Relaxed) || !self.returned.lock().is_empty()
     }
 
+    /// How many have come back and are not with the kernel yet.
+    #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+    pub(crate) fn returned(&self) -> usize {
+        self.returned.lock().len()
+    }
+
     /// How many buffers are in the hands of tasks.
     pub(crate) fn pins(&self) -> u32 {
         self.pins.load(Relaxed)

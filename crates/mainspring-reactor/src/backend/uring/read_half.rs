@@ -183,6 +183,17 @@ impl ReadHalf {
         matches!(self.op, Op::Running { .. })
     }
 
+    /// Whether what is in flight would bring more than once, and has not been asked to stop.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Running {
+                source: Source::Receive,
+                is_stopping: false
+            }
+        )
+    }
+
     /// An operation begins.
     pub(crate) fn begin(&mut self, source: Source) {
         debug_assert!(!self.is_in_flight(), "read-half.one: two operations");

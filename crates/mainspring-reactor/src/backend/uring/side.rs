@@ -13,26 +13,37 @@
 //! *The waker inside the lock*: cloning one may run foreign code, and comparing first costs a
 //! second lock as well.
 
+use super::carrier::Carrier;
 use mainspring_core::AtomicWaker;
 use mainspring_core::sync::{Mutex, MutexGuard};
+use std::ops::{Deref, DerefMut};
 use std::task::Waker;
 
+/// A half, and the ring that its operation is in: what changes together, under one lock.
+pub(crate) struct Carried<H, R> {
+    pub(crate) half: H,
+    pub(crate) carrier: Carrier<R>,
+}
+
 /// A half, and who waits for it.
-pub(crate) struct Side<H> {
-    half: Mutex<H>,
+pub(crate) struct Side<H, R> {
+    carried: Mutex<Carried<H, R>>,
     waiter: AtomicWaker,
 }
 
-impl<H> Side<H> {
+impl<H, R> Side<H, R> {
     pub(crate) fn new(half: H) -> Self {
         Self {
-            half: Mutex::new(half),
+            carried: Mutex::new(Carried {
+                half,
+                carrier: Carrier::new(),
+            }),
             waiter: AtomicWaker::new(),
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, H> {
-        self.half.lock()
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Carried<H, R>> {
+        self.carried.lock()
     }
 
     /// By the one reader or writer, before its last look.
@@ -47,6 +58,20 @@ impl<H> Side<H> {
     pub(crate) fn take_waiter(&self) -> Option<Waker> {
         // CLAIM: [side.outside]
         self.waiter.take()
+    }
+}
+
+impl<H, R> Deref for Carried<H, R> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        &self.half
+    }
+}
+
+impl<H, R> DerefMut for Carried<H, R> {
+    fn deref_mut(&mut self) -> &mut H {
+        &mut self.half
     }
 }
 

@@ -8,13 +8,15 @@
 //! - **ring-stream.waiter** — a waiter is registered before its direction is looked at for the last
 //!   time, or before the operation begins that will wake it: no completion falls between.
 //! - **ring-stream.begun** — a direction says that an operation is in flight exactly from the
-//!   moment the hub has taken it until its last completion, both under the direction's lock.
+//!   moment a hub has taken it until its last completion, both under the direction's lock. Which
+//!   hub, its `carrier` says.
 //! - **ring-stream.closing** — a stream that is dropped has its operations stopped; the descriptor
 //!   closes with the last of them.
 //! - **ring-stream.cut** — bytes that were handed over and are thrown away with the stream are no
 //!   clean end: the other side gets a reset.
-//! - **ring-stream.gone** — without its reactor a stream reads what has arrived, and what the
-//!   system has; then it says so.
+//! - **ring-stream.gone** — a stream outlives the rings that carried its operations: what they had
+//!   not ended is begun again in the ring of whoever comes next. Where no ring takes it, a stream
+//!   reads what has arrived, and what the system has; then it says so.
 //!
 //! # Rejected
 //!
@@ -25,14 +27,16 @@
 //!   that it saves.
 
 use super::Profile;
+use super::carrier::Carrier;
 use super::cell::{self, Kind};
 use super::hub::{Gone, Hub};
-use super::provided::{self, BUFFER_BYTES, Lent};
+use super::provided::{self, BUFFER_BYTES, Lent, Pool};
 use super::read_half::{Body, OnRead, Piece, ReadHalf, Source};
 use super::ring::Completed;
-use super::side::Side;
+use super::side::{Carried, Side};
 use super::write_half::{OnWrite, Span, WriteHalf};
 use crate::backend::poll::Half;
+use crate::buf::Storage;
 use crate::error::ReactorError;
 use io_uring::opcode;
 use io_uring::squeue::Entry;
@@ -43,6 +47,7 @@ use socket2::Socket;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::ptr;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -57,10 +62,14 @@ pub(crate) use self::owned::{ReadOwnedState, WriteOwnedState};
 pub(crate) struct Shared {
     /// `None` only after it was taken out.
     socket: Option<Socket>,
-    hub: Arc<Hub>,
-    read: Side<ReadHalf>,
-    write: Side<WriteHalf>,
+    /// The ring of the thread that made the stream.
+    maker: Arc<Hub>,
+    read: Side<ReadHalf, Hub>,
+    write: Side<WriteHalf, Hub>,
 }
+
+/// A direction, locked.
+type Locked<'h, H> = MutexGuard<'h, Carried<H, Hub>>;
 
 impl Shared {
     fn socket(&self) -> &Socket {
@@ -91,7 +100,7 @@ impl Stream {
         Ok(Self {
             shared: Arc::new(Shared {
                 socket: Some(socket),
-                hub,
+                maker: hub,
                 read: Side::new(ReadHalf::new()),
                 write: Side::new(WriteHalf::new()),
             }),
@@ -111,47 +120,56 @@ impl Stream {
         Fd(self.shared.fd())
     }
 
-    fn read(&self) -> MutexGuard<'_, ReadHalf> {
+    fn read(&self) -> Locked<'_, ReadHalf> {
         self.shared.read.lock()
     }
 
-    fn write(&self) -> MutexGuard<'_, WriteHalf> {
-        self.shared.write.lock()
+    /// The direction of writing. A send that its ring has left goes on first.
+    fn write(&self) -> Locked<'_, WriteHalf> {
+        let half = self.shared.write.lock();
+        if half.is_left() {
+            return self.take_up(half);
+        }
+        half
     }
 
-    /// Hands an operation in, with a reference to the stream.
+    /// Begins an operation, in the ring that the carrier finds, with a reference to the stream.
     ///
     /// # Safety
     ///
     /// What the entry points to stays valid until its last completion ([uring.memory]).
-    unsafe fn begin(&self, entry: Entry, kind: Kind) -> Result<(), Gone> {
-        let number = cell::lend(&self.shared, kind);
-        // SAFETY: [uring.memory] the caller's; the number was lent just now.
-        let begun = unsafe { self.shared.hub.begin(entry.user_data(number)) };
-        if begun.is_err() {
-            // SAFETY: [cell.lent] nothing was begun: the reference is ours again, and not the last.
-            drop(unsafe { cell::take_back::<Shared>(number) });
-        }
-        begun
+    unsafe fn begin(
+        &self,
+        carrier: &mut Carrier<Hub>,
+        kind: Kind,
+        entry: impl Fn(&Hub) -> Entry,
+    ) -> Result<(), Gone> {
+        let shared = &self.shared;
+        // SAFETY: [uring.memory] the caller's.
+        unsafe { carrier.begin(&shared.maker, shared, kind, entry) }
     }
 
     /// Has the operations of a direction stopped.
     fn stop(&self, half: Half) {
-        let asks = match half {
-            Half::Read => self.read().stop(),
-            Half::Write => self.write().stop(),
-        };
-        if asks {
-            self.cancel(half);
+        match half {
+            Half::Read => {
+                let mut half = self.read();
+                if half.stop() {
+                    self.cancel(&half.carrier, Kind::Read);
+                }
+            }
+            Half::Write => {
+                let mut half = self.write();
+                if half.stop() {
+                    self.cancel(&half.carrier, Kind::Write);
+                }
+            }
         }
     }
 
-    fn cancel(&self, half: Half) {
-        let kind = match half {
-            Half::Read => Kind::Read,
-            Half::Write => Kind::Write,
-        };
-        self.shared.hub.cancel(cell::name(&self.shared, kind));
+    /// Under the lock under which the operation was begun: its ring gets this later.
+    fn cancel(&self, carrier: &Carrier<Hub>, kind: Kind) {
+        carrier.cancel(&self.shared.maker, &self.shared, kind);
     }
 }
 
@@ -159,19 +177,19 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // CLAIM: [ring-stream.closing]
         self.stop(Half::Read);
-        let mut half = self.write();
+        let mut half = self.shared.write.lock();
         let is_cut_off = half.is_sending();
         let (asks, unsent) = half.close();
+        if asks {
+            self.cancel(&half.carrier, Kind::Write);
+        }
         drop(half);
         if is_cut_off {
             // CLAIM: [ring-stream.cut] if the system refuses, there is nothing better to do.
             let _ = self.socket().set_linger(Some(Duration::ZERO));
         }
-        if asks {
-            self.cancel(Half::Write);
-        }
         drop(unsent);
-        self.shared.hub.leave();
+        self.shared.maker.leave();
     }
 }
 
@@ -179,19 +197,28 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // What nobody has read: its buffers are the pool's again.
         loop {
-            let unread = self.read.lock().pop();
-            let Some(piece) = unread else { return };
-            discard(&self.hub, piece);
+            let mut half = self.read.lock();
+            let Some(piece) = half.pop() else { return };
+            let owned = piece.let_go(half.carrier.ring(&self.maker).pool());
+            drop(half);
+            drop(owned);
         }
     }
 }
 
-/// Lets go of a piece that has been read, or will never be. With no lock held: the memory may be a
-/// user's value.
-fn discard(hub: &Hub, piece: Piece) {
-    match piece.body {
-        Body::Provided(buffer) => hub.pool().give_back(buffer),
-        Body::Owned(storage) => drop(storage),
+impl Piece {
+    /// Lets go of what has been read, or will never be, under the lock under which it was there:
+    /// until then the carrier's pool is its buffer's ([carrier.one]). A user's value is left, to be
+    /// dropped outside of it.
+    #[must_use = "a user's value is dropped under no lock"]
+    fn let_go(self, pool: &Pool) -> Option<Box<dyn Storage>> {
+        match self.body {
+            Body::Provided(buffer) => {
+                pool.give_back(buffer);
+                None
+            }
+            Body::Owned(storage) => Some(storage),
+        }
     }
 }
 
@@ -203,7 +230,13 @@ fn discard(hub: &Hub, piece: Piece) {
 pub(super) unsafe fn complete_read(hub: &Hub, completed: Completed) -> Option<Waker> {
     // SAFETY: [cell.lent] the caller's.
     let shared = unsafe { cell::owner::<Shared>(completed.data) };
-    let owes = shared.read.lock().completed(completed);
+    let mut half = shared.read.lock();
+    debug_assert!(
+        ptr::eq(Arc::as_ptr(half.carrier.ring(&shared.maker)), hub),
+        "carrier.one: completed in another ring than it began in"
+    );
+    let owes = half.completed(completed);
+    drop(half);
     let waker = owes.wakes.then(|| shared.read.take_waiter()).flatten();
     if let Some(buffer) = owes.unused {
         hub.pool().give_back(buffer);
@@ -247,13 +280,25 @@ pub(super) unsafe fn complete_write(hub: &Hub, completed: Completed) -> Option<W
             wait_again(shared.socket());
         }
         let Some(rest) = owes.rest else { break true };
-        let entry = send(Fd(shared.fd()), rest);
+        let entry = send(Fd(shared.fd()), rest).user_data(completed.data);
         // SAFETY: [uring.memory, write-half.kept] the memory is kept until the send has ended; the
         // number's reference has not been taken back and goes on with the rest.
-        if unsafe { hub.begin(entry.user_data(completed.data)) }.is_ok() {
+        let begin = |ring: &Hub| unsafe { ring.begin(entry.clone()) };
+        let begun = if half.is_awaited() {
+            // In this ring, or where it is polled.
+            begin(hub)
+        } else {
+            half.carrier.begin_in(&shared.maker, None, begin)
+        };
+        if begun.is_ok() {
             break false;
         }
-        // The reactor has gone: neither this nor what waits behind it will be sent.
+        // CLAIM: [write-half.left] the ring has closed.
+        if half.leave() {
+            wakes = true;
+            break true;
+        }
+        // Neither this nor what waits behind it will be sent.
         half.stop();
         done.result = -libc::ECANCELED;
     };

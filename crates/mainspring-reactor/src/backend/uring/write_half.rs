@@ -13,6 +13,9 @@
 //!   ended.
 //! - **write-half.queued** — sends whose futures were dropped before their turn follow in order,
 //!   and before anything that is written later: while some wait, one is in flight.
+//! - **write-half.left** — a send whose ring has closed is with nobody, and goes on from where it
+//!   ended before anything else happens in this direction; it has failed only if no ring takes it,
+//!   or if nobody will come.
 //! - **write-half.told** — the error of a send that nobody waits for is told once, to whoever
 //!   writes, flushes or shuts down next.
 
@@ -83,6 +86,8 @@ pub(crate) struct WriteHalf {
     op: Op,
     /// Asked to stop.
     is_stopping: bool,
+    /// The ring of the send has closed, and nobody has begun the rest.
+    is_left: bool,
     /// How the send ended whose future has not looked yet.
     done: Option<Result<usize, i32>>,
     /// The buffer of a send whose future was dropped.
@@ -99,6 +104,7 @@ impl WriteHalf {
         Self {
             op: Op::None,
             is_stopping: false,
+            is_left: false,
             done: None,
             kept: None,
             queue: VecDeque::new(),
@@ -126,6 +132,44 @@ impl WriteHalf {
     /// Whether bytes are on their way.
     pub(crate) fn is_sending(&self) -> bool {
         matches!(self.op, Op::Send { .. }) || !self.queue.is_empty()
+    }
+
+    /// Whether the future of the send in flight is there.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Send {
+                is_detached: false,
+                ..
+            }
+        )
+    }
+
+    /// The ring of a send has closed. Returns whether the rest waits for who comes next.
+    #[must_use = "otherwise it has failed"]
+    pub(crate) fn leave(&mut self) -> bool {
+        debug_assert!(self.is_sending(), "write-half.left: nothing is left over");
+        self.is_left = !self.shuts_down;
+        self.is_left
+    }
+
+    /// Whether a send is left, its ring having closed.
+    #[inline]
+    pub(crate) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    /// What is left of it.
+    pub(crate) fn left(&self) -> Option<Span> {
+        match self.op {
+            Op::Send { rest, .. } if self.is_left => Some(rest),
+            _ => None,
+        }
+    }
+
+    /// What was left is in flight again, or is given up.
+    pub(crate) fn taken_up(&mut self) {
+        self.is_left = false;
     }
 
     /// A send whose future was dropped waits for what is in flight.
@@ -171,7 +215,7 @@ impl WriteHalf {
 
     /// The operation shall be stopped. Returns whether the kernel has to be asked.
     pub(crate) fn stop(&mut self) -> bool {
-        let asks = self.is_in_flight() && !self.is_stopping;
+        let asks = self.is_in_flight() && !self.is_left && !self.is_stopping;
         self.is_stopping |= asks;
         asks
     }

@@ -40,7 +40,7 @@ fn ring(make: Make) -> Option<Reactor> {
     }
 }
 
-fn counted() -> (Arc<Count>, Waker) {
+pub(super) fn counted() -> (Arc<Count>, Waker) {
     let count = Arc::new(Count::default());
     (Arc::clone(&count), Waker::from(count))
 }

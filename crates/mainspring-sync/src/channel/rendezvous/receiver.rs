@@ -4,6 +4,7 @@ use super::Recv;
 use super::meeting::{self, Table, Taken};
 use super::recv::{Blocked, Encounter};
 use crate::block;
+use crate::channel::place::Place;
 use crate::channel::{Closed, RecvTimeoutError, TryRecvError};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -15,33 +16,52 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A stream's place in the queue.
-type Place<T> = Pin<Box<Encounter<T, Arc<Table<T>>>>>;
-
 /// The receiving end of a rendezvous channel. Clone it for each consumer: each message goes to one
 /// of them.
 ///
 /// When the last one is dropped the channel is closed, and senders that wait get their messages
-/// back. It is also a [`Stream`], which ends with the channel; the stream's place in the queue is
-/// allocated at the first poll, so that the receiver can be moved.
+/// back. It is also a [`Stream`], which ends with the channel.
 ///
 /// # Fairness
 ///
 /// Receivers that wait are woken in the order in which they came, one for each message. A message
 /// that is there belongs to whoever asks first; one that was woken and finds nothing goes back to
 /// its place. Of the receivers that wait the first thread that is blocked is served before tasks.
+///
+/// # As a stream
+///
+/// A stream's place in the queue is the receiver's own, so that the receiver can be moved; it is
+/// allocated at the first poll, and at the first after it was left. A `next` that is dropped while
+/// it waits loses no message and leaves the place behind. What is told to it from then on is found
+/// by the next call of this receiver, whatever that is: every other way to receive leaves the place
+/// first, and passes on to the other receivers what it was told. So does dropping the receiver.
+///
+/// **A receiver that is put aside** after such a `next`, neither used nor dropped, is told of one
+/// message more while others wait. That message is there for whoever asks, and the next sender
+/// wakes the next receiver; but a clone that sleeps is not woken for this one, whose sender waits.
+/// Where that matters wait with [`recv`](Self::recv): its place goes when its future is dropped.
 pub struct Receiver<T> {
     /// Before `table`, to which it leads: dropped first.
-    stream: Option<Place<T>>,
+    stream: Place<Encounter<T, Arc<Table<T>>>>,
+    /// The stream has said so.
+    has_ended: bool,
     table: Arc<Table<T>>,
 }
 
 impl<T> Receiver<T> {
     pub(super) fn of(table: Arc<Table<T>>) -> Self {
         Self {
-            stream: None,
+            stream: Place::new(),
+            has_ended: false,
             table,
         }
+    }
+
+    /// What is shared, for a call that is not the stream's.
+    fn otherwise(&self) -> &Arc<Table<T>> {
+        // CLAIM: [place.left]
+        self.stream.leave();
+        &self.table
     }
 
     #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
@@ -64,7 +84,7 @@ impl<T> Receiver<T> {
     ///
     /// If the channel is closed.
     pub fn recv(&self) -> Recv<'_, T> {
-        Recv::new(&self.table)
+        Recv::new(self.otherwise())
     }
 
     /// Receives the message of the sender that has waited longest, if one waits.
@@ -73,7 +93,7 @@ impl<T> Receiver<T> {
     ///
     /// [`TryRecvError::Empty`] if no sender waits.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        let taken = self.table.with(|queue| {
+        let taken = self.otherwise().with(|queue| {
             let taken = meeting::take_oldest(queue);
             let otherwise = if queue.is_closed() {
                 TryRecvError::Closed
@@ -102,7 +122,8 @@ impl<T> Receiver<T> {
     /// With `MS0013` inside a task of the family.
     #[track_caller]
     pub fn recv_blocking(&self) -> Result<T, Closed> {
-        block::wait(pin!(Blocked::new(&self.table)))
+        block::refuse_inside_a_poll();
+        block::wait(pin!(Blocked::new(self.otherwise())))
     }
 
     /// As [`recv_blocking`](Self::recv_blocking), for `limit` at most.
@@ -116,7 +137,8 @@ impl<T> Receiver<T> {
     /// With `MS0013` inside a task of the family.
     #[track_caller]
     pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
-        let mut blocked = pin!(Blocked::new(&self.table));
+        block::refuse_inside_a_poll();
+        let mut blocked = pin!(Blocked::new(self.otherwise()));
         match block::wait_for(blocked.as_mut(), limit) {
             Some(received) => received.map_err(|Closed| RecvTimeoutError::Closed),
             // A message may have been put into our hands as the limit passed.
@@ -167,17 +189,21 @@ impl<T> Stream for Receiver<T> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
+        if this.has_ended {
+            return Poll::Ready(None);
+        }
         let table = &this.table;
-        let place = this
-            .stream
-            .get_or_insert_with(|| Box::pin(Encounter::of_a_task(Arc::clone(table))));
-        place.as_mut().poll(cx).map(Result::ok)
+        let make = || Encounter::of_a_task(Arc::clone(table));
+        let received = this.stream.wait(make, |encounter| encounter.poll(cx));
+        this.has_ended = matches!(received, Poll::Ready(Err(Closed)));
+        received.map(Result::ok)
     }
 }
 
 impl<T> FusedStream for Receiver<T> {
     fn is_terminated(&self) -> bool {
-        self.is_closed()
+        // What the channel is now, the stream may not have said yet.
+        self.has_ended
     }
 }
 
@@ -193,7 +219,7 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let mut steps = Steps::default();
         // What the stream was told goes to the next receiver, before there may be none.
-        steps.run(|| self.stream = None);
+        steps.run(|| self.stream.clear());
         steps.run(|| meeting::drop_receiver(&self.table));
         steps.finish();
     }

@@ -6,6 +6,7 @@
 
 use super::meeting::{self, Counted, Meeting, Seat, Table, Taken};
 use crate::channel::Closed;
+use crate::channel::place::Waits;
 use mainspring_core::payload::absorb;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Holds, Queue, Waiter};
@@ -44,6 +45,12 @@ impl<T, L: Holds<Kind = Meeting<T>>> Encounter<T, L> {
 
     fn number(&self) -> u64 {
         meeting::number(self.waiter.holder().list())
+    }
+}
+
+impl<T, L: Holds<Kind = Meeting<T>>> Waits for Encounter<T, L> {
+    fn waits(&self) -> bool {
+        self.waits
     }
 }
 

@@ -9,6 +9,8 @@ mod loom;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod props;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod streams;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod threads;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod traits;

@@ -14,7 +14,14 @@ impl<T> Default for Node<T> {
 impl<T> Node<T> {
     #[expect(
         clippy::unused_self,
+        reason = "the form with the feature has something to drop"
+    )]
+    pub(crate) fn clear(&mut self) {}
+
+    #[inline(always)]
+    #[expect(
+        clippy::unused_self,
         reason = "the form with the feature has something to leave"
     )]
-    pub(crate) fn leave(&mut self) {}
+    pub(crate) fn leave(&self) {}
 }

@@ -323,6 +323,31 @@ fn forced_message_replaces_the_oldest_and_waiting_senders_wait_on() {
     assert_eq!(tx.force_send(6), Err(TrySendError::Closed(6)));
 }
 
+// WITNESS: channel.room
+/// Room that was granted to senders that have not come for it is no reason to refuse.
+#[test]
+fn forced_message_takes_room_that_was_granted_and_not_fetched() {
+    for capacity in [1, 4] {
+        let (tx, rx) = bounded(capacity);
+        (0..capacity).for_each(|n| tx.try_send(n).unwrap());
+        let waiting = |n| Hand::waiting(tx.send(10 + n));
+        let mut waits: Vec<_> = (0..capacity).map(waiting).collect();
+        assert_eq!(rx.drain().count(), capacity);
+        assert_eq!(tx.force_send(99), Ok(None));
+        // The last one was to have it, and is the first to get what comes.
+        let mut last = waits.pop().unwrap();
+        waits.iter_mut().for_each(|send| send.ready().unwrap());
+        assert!(last.poll().is_pending());
+        assert_eq!(last.wakes(), 1);
+        assert_eq!(rx.try_recv(), Ok(99));
+        assert_eq!(last.wakes(), 1);
+        last.ready().unwrap();
+        let rest: Vec<_> = (10..10 + capacity).collect();
+        assert_eq!(rx.drain().collect::<Vec<_>>(), rest);
+        assert!(tx.is_empty() && !tx.is_full());
+    }
+}
+
 #[test]
 fn stream_keeps_its_place_and_passes_its_wake_on() {
     let (tx, rx) = bounded(2);
@@ -389,6 +414,6 @@ fn ends_know_each_other() {
     drop((tx, strong));
     assert!(weak.upgrade().is_none());
     assert!(weak.clone().upgrade().is_none());
-    assert!(rx.is_closed() && rx.shared().words().is_ended());
+    assert!(rx.is_closed() && rx.try_recv().unwrap_err().is_closed());
     assert!(format!("{weak:?} {rx:?}").contains("closed: true"));
 }

@@ -30,7 +30,7 @@ conformance! { mod reserve_owned_of_four: super::Senders<4, super::ReserveOwned>
 conformance! { mod until_closed: super::UntilClosed; }
 
 /// A way to wait on one end of a channel.
-trait Way<End>: std::marker::Send + Sync + 'static {
+pub(super) trait Way<End>: std::marker::Send + Sync + 'static {
     /// Waits and uses up what it gets; `false` if the channel is closed.
     fn wait(end: &End) -> impl Future<Output = bool> + std::marker::Send;
 }

@@ -2,6 +2,7 @@
 //! `MAINSPRING_SEED=n cargo test -p mainspring-sync chaos` replays the choices of a run.
 
 use super::{LARGE, UNBOUNDED, open};
+use futures_core::Stream;
 use mainspring_core::random::Random;
 use mainspring_sync::channel::{Closed, Receiver, Sender};
 use mainspring_testkit::{Consumer, History, Producer, Stamp, block_on, seeded};
@@ -95,10 +96,10 @@ fn send_many(tx: &Sender<Stamp>, many: Vec<Stamp>, producer: &Producer, random: 
     }
 }
 
-fn consume(rx: &Receiver<Stamp>, consumer: &Consumer, random: &mut Random) {
+fn consume(rx: &mut Receiver<Stamp>, consumer: &Consumer, random: &mut Random) {
     let mut buffer = Vec::new();
     loop {
-        let received = match random.below(6) {
+        let received = match random.below(7) {
             0 => patiently(pin!(rx.recv()), random),
             1 => {
                 let many = patiently(pin!(rx.recv_many(&mut buffer, 3)), random);
@@ -112,6 +113,11 @@ fn consume(rx: &Receiver<Stamp>, consumer: &Consumer, random: &mut Random) {
                 None
             }
             4 => Some(rx.recv_blocking()),
+            // What it leaves behind is in the way of whatever comes next.
+            5 => {
+                let next = poll_fn(|cx| Pin::new(&mut *rx).poll_next(cx));
+                patiently(pin!(next), random).map(|next| next.ok_or(Closed))
+            }
             _ => Some(block_on(rx.recv())),
         };
         match received {
@@ -135,8 +141,8 @@ fn run(producers: usize, consumers: usize, capacity: usize, closes: bool, random
             scope.spawn(move || produce(&tx, &mut producer, &mut random));
         }
         for _ in 0..consumers {
-            let (rx, consumer, mut random) = (rx.clone(), history.consumer(), random.fork());
-            scope.spawn(move || consume(&rx, &consumer, &mut random));
+            let (mut rx, consumer, mut random) = (rx.clone(), history.consumer(), random.fork());
+            scope.spawn(move || consume(&mut rx, &consumer, &mut random));
         }
         if closes {
             for _ in 0..random.below(300) {

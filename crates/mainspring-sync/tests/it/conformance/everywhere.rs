@@ -2,12 +2,15 @@
 //! and after what it waits for is done.
 
 use super::now;
+use futures_core::Stream;
 use mainspring_sync::{
     Condvar, Mutex, Notify, RwLock, RwLockUpgradableGuard, Semaphore, SetOnce, WaitGroup,
     broadcast, channel, oneshot, watch,
 };
 use mainspring_testkit::{Points, Turn, block_on, drop_everywhere};
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 
 /// Whether what an operation waits for is done now: while it waits; and where it is dropped,
 /// before that, so that it goes with the answer in its hands, or after.
@@ -116,10 +119,11 @@ fn messages_and_notifications_stay() {
     for early in [true, false] {
         let dropped = block_on(drop_everywhere(async |points| {
             messages(points, early).await;
+            streams(points, early).await;
             broadcasts(points, early).await;
             signals(points, early).await;
         }));
-        assert_eq!(dropped.points(), 11, "{dropped}");
+        assert_eq!(dropped.points(), 12, "{dropped}");
     }
 }
 
@@ -183,6 +187,22 @@ async fn messages(points: &mut Points, early: bool) {
     received.append(&mut buffer);
     assert_eq!(received, [0, 1, 2, 3, 4, 5]);
     assert!(rx.is_empty());
+}
+
+/// What is dropped here leaves its place in the receiver.
+async fn streams(points: &mut Points, early: bool) {
+    let (tx, mut rx) = channel::bounded(1);
+    let send = |turn| {
+        if is_due(turn, early) {
+            tx.try_send(6).expect("there is room");
+        }
+    };
+    let next = poll_fn(|cx| Pin::new(&mut rx).poll_next(cx));
+    let received = match points.run_with("next", next, send).await {
+        Some(message) => message.unwrap(),
+        None => rx.try_recv().expect("a dropped next has the message"),
+    };
+    assert_eq!(received, 6);
 }
 
 async fn broadcasts(points: &mut Points, early: bool) {

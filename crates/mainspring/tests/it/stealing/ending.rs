@@ -1,9 +1,10 @@
-use super::{Counts, WORKERS, never, stealing};
+use super::{Counts, WORKERS, never, over, patiently, stealing};
 use crate::pair;
 use mainspring::shutdown;
 use mainspring::task::WaitKind;
 use mainspring::time::sleep;
 use mainspring::{Runtime, spawn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -133,20 +134,22 @@ fn hundred_runtimes_leave_no_thread_and_no_descriptor_behind() {
         return crate::in_a_process_of_its_own(name, MARK, 128);
     }
     let once = |backend, is_shut_down| {
-        let builder = Runtime::builder().workers(WORKERS).backend(backend);
-        let runtime = builder.build().expect("a runtime");
+        let runtime = over(backend);
         let drops = Arc::new(AtomicUsize::new(0));
         runtime.spawn(never(&drops)).detach();
-        runtime.block_on(async {
-            let worker = spawn(async {
-                let (mut client, mut server) = pair().await;
-                client.write_all(b"x").await?;
-                server.read_exact(&mut [0]).await?;
-                sleep(Duration::from_micros(50)).await;
-                std::io::Result::Ok(())
-            });
-            pair().await;
-            worker.await.expect("no panic").expect("no error");
+        // Over and over if the calling thread gets no ring: nothing has been polled then.
+        patiently(|| {
+            runtime.try_block_on(async {
+                let worker = spawn(async {
+                    let (mut client, mut server) = pair().await;
+                    client.write_all(b"x").await?;
+                    server.read_exact(&mut [0]).await?;
+                    sleep(Duration::from_micros(50)).await;
+                    std::io::Result::Ok(())
+                });
+                pair().await;
+                worker.await.expect("no panic").expect("no error");
+            })
         });
         if is_shut_down {
             assert_eq!(runtime.shutdown(Duration::ZERO).dropped.len(), 1);
@@ -198,4 +201,45 @@ fn runtime_that_cannot_be_built_leaves_nothing_behind_and_says_why() {
         runtime.block_on(async { spawn(async { 1 }).await }).ok(),
         Some(1)
     );
+}
+
+/// A thread that is refused a reactor is told so, the workers are not concerned, and it may try
+/// again.
+#[cfg(target_os = "linux")]
+#[test]
+fn thread_that_is_refused_a_reactor_is_told_so_and_may_come_back() {
+    const MARK: &str = "MAINSPRING_TEST_NO_SEAT";
+    if std::env::var_os(MARK).is_none() {
+        let name =
+            "stealing::ending::thread_that_is_refused_a_reactor_is_told_so_and_may_come_back";
+        return crate::in_a_process_of_its_own(name, MARK, 64);
+    }
+    for runtime in stealing() {
+        // On a thread of its own, which takes what it keeps along when it ends.
+        let refused = thread::spawn(move || is_refused_a_reactor(&runtime));
+        refused.join().expect("no panic");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_refused_a_reactor(runtime: &Runtime) {
+    let mut files = Vec::new();
+    while let Ok(file) = std::fs::File::open("/dev/null") {
+        files.push(file);
+    }
+    let refused = runtime.try_block_on(async { unreachable!("it is not polled") });
+    assert!(refused.is_err());
+    let panicked = catch_unwind(AssertUnwindSafe(|| runtime.block_on(async {})));
+    let payload = panicked.expect_err("a refusal");
+    let said = payload.downcast_ref::<String>().expect("a text");
+    assert!(
+        said.starts_with("MS0011") && said.contains("try_block_on"),
+        "{said}"
+    );
+    let task = runtime.spawn(async { spawn(async { 6 }).await.map(|n| n + 1) });
+    while !task.is_finished() {
+        thread::yield_now();
+    }
+    drop(files);
+    assert_eq!(runtime.block_on(task).ok().and_then(Result::ok), Some(7));
 }

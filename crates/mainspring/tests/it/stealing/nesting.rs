@@ -1,7 +1,8 @@
 use super::{Counts, never, on, stealing};
 use crate::{fallback_threads, pair, runtimes};
+use mainspring::net::TcpStream;
 use mainspring::time::sleep;
-use mainspring::{Handle, LocalRuntime, Runtime, spawn, yield_now};
+use mainspring::{Backend, Handle, LocalRuntime, Runtime, spawn, yield_now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
@@ -17,6 +18,14 @@ async fn works() {
     });
     server.read_exact(&mut [0]).await.expect("a byte");
     sending.await.expect("no panic").expect("no error");
+}
+
+/// Waits until so many futures were dropped, by threads that nobody waits for.
+async fn all_dropped(drops: &AtomicUsize, expected: usize) {
+    while drops.load(SeqCst) < expected {
+        yield_now().await;
+    }
+    assert_eq!(drops.load(SeqCst), expected);
 }
 
 fn inner(workers: usize, name: &str) -> Runtime {
@@ -57,9 +66,9 @@ fn task_of_one_runtime_uses_another() {
 }
 
 #[test]
-fn runtime_dropped_inside_another_ones_task_drops_its_tasks_before_it_is_gone() {
+fn runtime_dropped_inside_another_ones_task_waits_for_nobody_and_ends_all_the_same() {
     for outer in stealing() {
-        let dropped = outer.block_on(async {
+        outer.block_on(async {
             let dropping = async {
                 let drops = Arc::new(AtomicUsize::new(0));
                 let inner = inner(2, "inner");
@@ -77,13 +86,11 @@ fn runtime_dropped_inside_another_ones_task_drops_its_tasks_before_it_is_gone() 
                     .detach();
                 inner.spawn(works()).await.expect("no panic");
                 drop(inner);
-                let dropped = drops.load(SeqCst);
                 works().await;
-                dropped
+                all_dropped(&drops, 11).await;
             };
-            spawn(dropping).await.expect("no panic")
+            spawn(dropping).await.expect("no panic");
         });
-        assert_eq!(dropped, 11);
         assert_eq!(fallback_threads(), [""; 0]);
     }
 }
@@ -108,27 +115,55 @@ fn one_thread_inside_a_worker_and_workers_inside_one_thread() {
             inner.spawn(never(&drops)).detach();
             inner.spawn(works()).await.expect("no panic");
             drop(inner);
-            assert_eq!(drops.load(SeqCst), 1);
             works().await;
+            all_dropped(&drops, 1).await;
+        });
+        assert_eq!(fallback_threads(), [""; 0]);
+    }
+}
+
+/// Both ends of a connection whose runtime, over `backend`, is gone.
+async fn orphans(backend: Backend) -> (TcpStream, TcpStream) {
+    let builder = Runtime::builder().workers(1).backend(backend);
+    let gone = builder.build().expect("an inner runtime");
+    gone.spawn(pair()).await.expect("no panic")
+}
+
+#[test]
+fn socket_of_a_runtime_that_is_gone_goes_on_in_another() {
+    for outer in stealing() {
+        outer.block_on(async {
+            let (mut client, mut server) = orphans(outer.backend()).await;
+            assert_eq!(client.backend(), outer.backend());
+            let reading = spawn(async move {
+                let mut buf = [0; 2];
+                client.read_exact(&mut buf).await.map(|()| buf)
+            });
+            server.write_all(b"on").await.expect("an open connection");
+            let heard = reading.await.expect("no panic");
+            assert_eq!(&heard.expect("two bytes"), b"on");
         });
         assert_eq!(fallback_threads(), [""; 0]);
     }
 }
 
 #[test]
-fn socket_of_a_runtime_that_is_gone_says_so_in_another() {
+fn socket_whose_backend_is_gone_says_so() {
     for outer in stealing() {
-        let error = outer.block_on(async {
-            let gone = inner(1, "gone");
-            let (mut client, _server) = gone.spawn(pair()).await.expect("no panic");
-            drop(gone);
-            let reading = spawn(async move { client.read(&mut [0]).await });
-            reading
-                .await
-                .expect("no panic")
-                .expect_err("nobody serves it")
-        });
-        assert!(error.to_string().contains("MS0005"), "{error}");
+        for backend in crate::backends() {
+            if backend == outer.backend() {
+                continue;
+            }
+            let error = outer.block_on(async {
+                let (mut client, _server) = orphans(backend).await;
+                let reading = spawn(async move { client.read(&mut [0]).await });
+                reading
+                    .await
+                    .expect("no panic")
+                    .expect_err("nobody serves it")
+            });
+            assert!(error.to_string().contains("MS0005"), "{error}");
+        }
     }
 }
 

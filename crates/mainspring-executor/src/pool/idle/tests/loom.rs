@@ -69,6 +69,18 @@ fn push_racing_sleep_is_seen_or_wakes() {
     });
 }
 
+// WITNESS: idle.dekker, idle.no-lost-work
+#[test]
+fn push_racing_sleep_is_seen_or_wakes_with_the_producer_first() {
+    loom::model(|| {
+        let (floor, mut parkers) = floor(1);
+        let (sleeper, parker) = (floor.clone(), parkers.remove(0));
+        let other = thread::spawn(move || sleeper.take_one(0, &parker, false));
+        floor.produce(1);
+        other.join().unwrap();
+    });
+}
+
 // WITNESS: idle.handed-on, idle.no-lost-work
 #[test]
 fn searcher_that_finds_something_else_hands_on_to_who_trusted_it() {

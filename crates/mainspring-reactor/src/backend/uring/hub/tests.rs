@@ -16,7 +16,7 @@ use std::time::Duration;
 const PROFILES: [Profile; 2] = [Profile::Owned, Profile::Shared];
 
 fn in_flight(hub: &Hub) -> usize {
-    hub.in_flight.load(Relaxed)
+    hub.in_flight()
 }
 
 /// Polls a read of some bytes.

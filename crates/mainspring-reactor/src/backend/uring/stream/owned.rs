@@ -97,17 +97,21 @@ impl Stream {
     ) -> Option<io::Result<usize>> {
         let mut half = match self.look_for(&mut Copy(room(buf))) {
             Look::Found(result) => return Some(result),
-            Look::Wait => return None,
+            Look::Wait(mut half) => {
+                self.call_after(&mut half);
+                return None;
+            }
             Look::Idle(half) => half,
         };
         if !is_registered {
             return None;
         }
         let bytes = u32::try_from(buf.spare_len()).unwrap_or(u32::MAX);
-        let entry = opcode::Recv::new(self.fd(), buf.spare_ptr(), bytes).build();
+        let (fd, start) = (self.fd(), buf.spare_ptr());
+        let entry = |_: &_| opcode::Recv::new(fd, start, bytes).build();
         // SAFETY: [ring-owned.home, uring.memory] the room stays where it is: the future keeps the
         // buffer, and hands it to the socket if it is dropped before the end.
-        match unsafe { self.begin(entry, Kind::Read) } {
+        match unsafe { self.begin(&mut half.carrier, Kind::Read, entry) } {
             Ok(()) => {
                 half.begin(Source::Owned);
                 *state = ReadOwnedState::Receiving;
@@ -182,8 +186,10 @@ impl Stream {
                             start: buf.as_ptr(),
                             bytes: buf.len(),
                         };
+                        let (fd, carrier) = (self.fd(), &mut half.carrier);
                         // SAFETY: [ring-owned.home, uring.memory] as for a read.
-                        if unsafe { self.begin(send(self.fd(), span), Kind::Write) }.is_err() {
+                        let begun = unsafe { self.begin(carrier, Kind::Write, |_| send(fd, span)) };
+                        if begun.is_err() {
                             drop(half);
                             *state = WriteOwnedState::Idle;
                             return Poll::Ready(self.send_without_ring(buf));
@@ -217,7 +223,8 @@ impl Stream {
 
     /// What an error of a send means.
     pub(super) fn sent_error(&self, code: i32) -> io::Error {
-        if code == libc::ECANCELED && self.shared.hub.is_closed() {
+        if code == libc::ECANCELED {
+            // What is stopped otherwise, goes on.
             return gone();
         }
         io::Error::from_raw_os_error(code)
@@ -241,8 +248,9 @@ impl Stream {
                 None
             }
             WriteOwnedState::Waiting => {
+                let (fd, carrier) = (self.fd(), &mut half.carrier);
                 // SAFETY: [ring-owned.home, uring.memory] the half keeps the buffer from here on.
-                match unsafe { self.begin(send(self.fd(), span), Kind::Write) } {
+                match unsafe { self.begin(carrier, Kind::Write, |_| send(fd, span)) } {
                     Ok(()) => {
                         half.begin_send(span);
                         half.detach(buf)

@@ -1,13 +1,12 @@
 //! The calls in the direction of reading.
 
 use super::{
-    Arc, BUFFER_BYTES, Body, Kind, Lent, OnRead, OnWrite, Piece, Profile, ReadHalf, Shared, Source,
-    Stream, call, discard, gone, opcode, provided, would_block,
+    Arc, BUFFER_BYTES, Body, Carried, Gone, Hub, Kind, Lent, Locked, OnRead, OnWrite, Piece, Pool,
+    Profile, ReadHalf, Source, Stream, call, gone, opcode, provided, would_block,
 };
 use crate::backend::poll::Half;
-use crate::buf::PooledBuf;
+use crate::buf::{PooledBuf, Storage};
 use mainspring_core::budget;
-use mainspring_core::sync::MutexGuard;
 use mainspring_core::wait::{self, WaitKind};
 use std::io;
 use std::mem::MaybeUninit;
@@ -20,14 +19,17 @@ const PEEK: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_PEEK;
 /// What a read does with what it finds.
 pub(super) trait Taker {
     type Output;
-    /// Something has arrived: the first piece of the half has it, and is not empty. Returns a piece
-    /// that has been read to its end.
-    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (Self::Output, Option<Piece>);
+    /// Something has arrived: the first piece of the half has it, and is not empty; its buffer is
+    /// of this pool. Returns a user's value that has been read to its end.
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf, pool: &Arc<Pool>) -> Taken<Self>;
     /// The other side writes no more.
     fn end(&mut self) -> Self::Output;
     /// Receives by a system call that does not wait: nothing is in flight, nothing has arrived.
     fn receive(&mut self, stream: &Stream) -> io::Result<Self::Output>;
 }
+
+/// What was found, and what is dropped under no lock.
+type Taken<T> = (<T as Taker>::Output, Option<Box<dyn Storage>>);
 
 /// Copies into a slice.
 pub(super) struct Copy<'b>(pub(super) &'b mut [MaybeUninit<u8>]);
@@ -39,11 +41,11 @@ struct Peek<'b>(&'b mut [MaybeUninit<u8>]);
 struct Lend;
 
 impl Piece {
-    fn bytes<'p>(&'p self, shared: &'p Shared) -> &'p [u8] {
+    fn bytes<'p>(&'p self, pool: &'p Pool) -> &'p [u8] {
         let bytes = match &self.body {
             // SAFETY: [provided.once] the piece is the place where the number is, and the kernel
             // has written as many bytes.
-            Body::Provided(buffer) => unsafe { shared.hub.pool().bytes(*buffer, self.end) },
+            Body::Provided(buffer) => unsafe { pool.bytes(*buffer, self.end) },
             // SAFETY: [read-half.order] the kernel has written as many bytes.
             Body::Owned(storage) => unsafe { storage.received(self.end) },
         };
@@ -64,23 +66,19 @@ fn copy(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
 impl Taker for Copy<'_> {
     type Output = usize;
 
-    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (usize, Option<Piece>) {
+    fn take(&mut self, _: &Stream, half: &mut ReadHalf, pool: &Arc<Pool>) -> Taken<Self> {
         let mut filled = 0;
         // As much as there is: what a call of the system's would bring at once comes in pieces.
         while let Some(piece) = half.first_mut().filter(|_| filled < self.0.len()) {
-            let count = copy(piece.bytes(&stream.shared), &mut self.0[filled..]);
+            let count = copy(piece.bytes(pool), &mut self.0[filled..]);
             filled += count;
             piece.start += count;
             if piece.start < piece.end {
                 break;
             }
-            match half.pop() {
-                Some(Piece {
-                    body: Body::Provided(buffer),
-                    ..
-                }) => stream.shared.hub.pool().give_back(buffer),
-                // A user's value, which is dropped under no lock.
-                owned => return (filled, owned),
+            let owned = half.pop().and_then(|piece| piece.let_go(pool));
+            if owned.is_some() {
+                return (filled, owned);
             }
         }
         (filled, None)
@@ -98,10 +96,10 @@ impl Taker for Copy<'_> {
 impl Taker for Peek<'_> {
     type Output = usize;
 
-    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (usize, Option<Piece>) {
+    fn take(&mut self, stream: &Stream, half: &mut ReadHalf, pool: &Arc<Pool>) -> Taken<Self> {
         let mut filled = 0;
         for piece in half.pieces() {
-            filled += copy(piece.bytes(&stream.shared), &mut self.0[filled..]);
+            filled += copy(piece.bytes(pool), &mut self.0[filled..]);
         }
         let room = &mut self.0[filled..];
         // CLAIM: [read-half.no-overtaking] with nothing in flight the rest is the system's.
@@ -124,16 +122,15 @@ impl Taker for Peek<'_> {
 impl Taker for Lend {
     type Output = PooledBuf;
 
-    fn take(&mut self, stream: &Stream, half: &mut ReadHalf) -> (PooledBuf, Option<Piece>) {
-        let shared = &stream.shared;
+    fn take(&mut self, _: &Stream, half: &mut ReadHalf, pool: &Arc<Pool>) -> Taken<Self> {
         let Some(piece) = half.pop() else {
             return (self.end(), None);
         };
         let Body::Provided(buffer) = piece.body else {
-            let bytes = piece.bytes(shared).to_vec();
-            return (PooledBuf::heap(bytes, 0), Some(piece));
+            let bytes = piece.bytes(pool).to_vec();
+            return (PooledBuf::heap(bytes, 0), piece.let_go(pool));
         };
-        let pool = shared.hub.pool().clone();
+        let pool = Arc::clone(pool);
         // A buffer's length fits.
         let (start, end) = (piece.start as u16, piece.end as u16);
         // SAFETY: [provided.once] the piece was the place, and is taken apart here.
@@ -190,7 +187,7 @@ impl Stream {
         let mut taker = Copy(buf);
         match self.look_for(&mut taker) {
             Look::Found(result) => result,
-            Look::Wait => Err(io::ErrorKind::WouldBlock.into()),
+            Look::Wait(_) => Err(io::ErrorKind::WouldBlock.into()),
             // CLAIM: [read-half.no-overtaking]
             Look::Idle(half) => {
                 drop(half);
@@ -203,10 +200,11 @@ impl Stream {
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
         self.shared.read.register(cx.waker());
-        let half = self.read();
+        let mut half = self.read();
         let result = if half.is_ready() {
             Ok(())
         } else if half.is_in_flight() {
+            self.call_after(&mut half);
             return self.pending_reader(half);
         } else if self.is_there(Half::Read)? {
             Ok(())
@@ -239,21 +237,20 @@ impl Stream {
                     unit.spend();
                     return Poll::Ready(result);
                 }
-                Look::Wait => None,
-                Look::Idle(half) => Some(half),
+                Look::Wait(mut half) if is_registered => {
+                    self.call_after(&mut half);
+                    return self.pending_reader(half);
+                }
+                Look::Idle(half) if is_registered => half,
+                Look::Wait(half) | Look::Idle(half) => {
+                    // CLAIM: [ring-stream.waiter] then a last look, or the operation.
+                    drop(half);
+                    self.shared.read.register(cx.waker());
+                    is_registered = true;
+                    continue;
+                }
             };
-            if !is_registered {
-                // CLAIM: [ring-stream.waiter] then a last look, or the operation.
-                drop(idle);
-                self.shared.read.register(cx.waker());
-                is_registered = true;
-                continue;
-            }
-            let Some(half) = idle else {
-                wait::note(WaitKind::Read, self.number());
-                return Poll::Pending;
-            };
-            match ready!(self.poll_idle(half, taker)) {
+            match ready!(self.poll_idle(idle, taker)) {
                 Ok(Some(output)) => {
                     unit.spend();
                     return Poll::Ready(Ok(output));
@@ -264,23 +261,32 @@ impl Stream {
         }
     }
 
-    /// Has an idle half bring something: by an operation (`Pending`), or by a call if the reactor
-    /// or its buffers are not there.
+    /// What receives on and on in the ring of a thread that the reader has left, is stopped: the
+    /// next one begins here.
+    #[inline]
+    pub(super) fn call_after(&self, half: &mut Carried<ReadHalf, Hub>) {
+        let maker = &self.shared.maker;
+        let goes_on = half.carrier.ring(maker).profile() == Profile::Owned && half.goes_on();
+        // CLAIM: [carrier.one]
+        if goes_on && half.carrier.is_elsewhere(maker) && half.stop() {
+            self.cancel(&half.carrier, Kind::Read);
+        }
+    }
+
+    /// Has an idle half bring something: by an operation (`Pending`), or by a call if a reactor or
+    /// its buffers are not there.
     fn poll_idle<T: Taker>(
         &self,
-        half: MutexGuard<'_, ReadHalf>,
+        half: Locked<'_, ReadHalf>,
         taker: &mut T,
     ) -> Poll<io::Result<Option<T::Output>>> {
-        if !self.needs_call(&half) && !self.shared.hub.is_closed() {
-            return match self.begin_reading(half) {
-                Ok(half) => self.pending_reader(half),
-                // It has gone just now: once more, and differently.
-                Err(_) => Poll::Ready(Ok(None)),
-            };
+        if self.needs_call(&half) {
+            drop(half);
+        } else if let Ok(half) = self.begin_reading(half) {
+            return self.pending_reader(half);
         }
         // CLAIM: [read-half.no-overtaking] nobody but this reader begins one.
         // CLAIM: [ring-stream.gone] by a call, and then by saying so.
-        drop(half);
         match taker.receive(self) {
             Err(error) if would_block(&error) => {}
             result => return Poll::Ready(result.map(Some)),
@@ -295,12 +301,15 @@ impl Stream {
         }
     }
 
-    /// Whether the kernel would find no buffer, as it did the last time.
-    fn needs_call(&self, half: &ReadHalf) -> bool {
-        half.is_starved() && !self.shared.hub.pool().has_room()
+    /// Whether the kernel would find no buffer, as it did the last time, in the same ring.
+    fn needs_call(&self, half: &Carried<ReadHalf, Hub>) -> bool {
+        let maker = &self.shared.maker;
+        half.is_starved()
+            && !half.carrier.is_elsewhere(maker)
+            && !half.carrier.ring(maker).pool().has_room()
     }
 
-    fn pending_reader<R>(&self, half: MutexGuard<'_, ReadHalf>) -> Poll<R> {
+    fn pending_reader<R>(&self, half: Locked<'_, ReadHalf>) -> Poll<R> {
         drop(half);
         wait::note(WaitKind::Read, self.number());
         Poll::Pending
@@ -311,7 +320,7 @@ impl Stream {
         loop {
             let mut half = self.read();
             let found = match half.look() {
-                OnRead::Wait => return Look::Wait,
+                OnRead::Wait => return Look::Wait(half),
                 OnRead::Idle => return Look::Idle(half),
                 OnRead::Failed(code) => Err(io::Error::from_raw_os_error(code)),
                 OnRead::End => Ok(taker.end()),
@@ -320,15 +329,20 @@ impl Stream {
                         .first_mut()
                         .is_none_or(|first| first.start == first.end) =>
                 {
-                    let empty = half.pop();
+                    let Carried { half: own, carrier } = &mut *half;
+                    let pool = carrier.ring(&self.shared.maker).pool();
+                    let empty = own.pop().and_then(|piece| piece.let_go(pool));
                     drop(half);
-                    self.discard(empty);
+                    drop(empty);
                     continue;
                 }
                 OnRead::Bytes => {
-                    let (output, read) = taker.take(self, &mut half);
+                    let Carried { half: own, carrier } = &mut *half;
+                    // CLAIM: [carrier.one]
+                    let pool = carrier.ring(&self.shared.maker).pool();
+                    let (output, read) = taker.take(self, own, pool);
                     drop(half);
-                    self.discard(read);
+                    drop(read);
                     Ok(output)
                 }
             };
@@ -336,29 +350,24 @@ impl Stream {
         }
     }
 
-    fn discard(&self, piece: Option<Piece>) {
-        if let Some(piece) = piece {
-            discard(&self.shared.hub, piece);
-        }
-    }
-
     /// Begins to receive into provided buffers: again and again where one thread owns the ring.
     fn begin_reading<'h>(
         &self,
-        mut half: MutexGuard<'h, ReadHalf>,
-    ) -> Result<MutexGuard<'h, ReadHalf>, super::Gone> {
-        let entry = match self.shared.hub.profile() {
-            Profile::Owned => opcode::RecvMulti::new(self.fd(), provided::GROUP).build(),
+        mut half: Locked<'h, ReadHalf>,
+    ) -> Result<Locked<'h, ReadHalf>, Gone> {
+        let fd = self.fd();
+        let entry = |ring: &Hub| match ring.profile() {
+            Profile::Owned => opcode::RecvMulti::new(fd, provided::GROUP).build(),
             Profile::Shared => {
                 let room = BUFFER_BYTES as u32;
-                opcode::Recv::new(self.fd(), std::ptr::null_mut(), room)
+                opcode::Recv::new(fd, std::ptr::null_mut(), room)
                     .buf_group(provided::GROUP)
                     .build()
                     .flags(io_uring::squeue::Flags::BUFFER_SELECT)
             }
         };
         // SAFETY: [uring.memory] it points to nothing: the kernel takes a buffer of the pool's.
-        unsafe { self.begin(entry, Kind::Read) }?;
+        unsafe { self.begin(&mut half.carrier, Kind::Read, entry) }?;
         // CLAIM: [ring-stream.begun] under the lock that the completion takes.
         half.begin(Source::Receive);
         Ok(half)
@@ -367,11 +376,12 @@ impl Stream {
     /// Begins to wait until there is something, which the caller receives by itself.
     fn begin_polling<'h>(
         &self,
-        mut half: MutexGuard<'h, ReadHalf>,
-    ) -> Result<MutexGuard<'h, ReadHalf>, super::Gone> {
-        let entry = opcode::PollAdd::new(self.fd(), libc::POLLIN as u32).build();
+        mut half: Locked<'h, ReadHalf>,
+    ) -> Result<Locked<'h, ReadHalf>, Gone> {
+        let fd = self.fd();
+        let entry = |_: &_| opcode::PollAdd::new(fd, libc::POLLIN as u32).build();
         // SAFETY: [uring.memory] it points to nothing.
-        unsafe { self.begin(entry, Kind::Read) }?;
+        unsafe { self.begin(&mut half.carrier, Kind::Read, entry) }?;
         half.begin(Source::Poll);
         Ok(half)
     }
@@ -438,10 +448,15 @@ impl Stream {
     pub(crate) fn take_unread(&self) -> Vec<u8> {
         let mut unread = Vec::new();
         loop {
-            let piece = self.read().pop();
-            let Some(piece) = piece else { return unread };
-            unread.extend_from_slice(piece.bytes(&self.shared));
-            discard(&self.shared.hub, piece);
+            let mut half = self.read();
+            let Some(piece) = half.pop() else {
+                return unread;
+            };
+            let pool = half.carrier.ring(&self.shared.maker).pool();
+            unread.extend_from_slice(piece.bytes(pool));
+            let owned = piece.let_go(pool);
+            drop(half);
+            drop(owned);
         }
     }
 }
@@ -451,7 +466,7 @@ pub(super) enum Look<'h, T> {
     /// This.
     Found(io::Result<T>),
     /// Nothing, and something in flight.
-    Wait,
+    Wait(Locked<'h, ReadHalf>),
     /// Nothing, and nothing in flight.
-    Idle(MutexGuard<'h, ReadHalf>),
+    Idle(Locked<'h, ReadHalf>),
 }

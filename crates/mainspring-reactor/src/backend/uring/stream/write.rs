@@ -1,10 +1,12 @@
 //! The calls in the direction of writing, on the caller's slices: a system call that does not wait,
 //! and a poll in the ring when there is no room.
 
-use super::{Gone, Kind, OnWrite, Stream, WriteHalf, call, gone, opcode, would_block};
+use super::{
+    Completed, Gone, Kind, Locked, OnWrite, Stream, WriteHalf, call, gone, opcode, send,
+    would_block,
+};
 use crate::backend::poll::Half;
 use mainspring_core::budget;
-use mainspring_core::sync::MutexGuard;
 use mainspring_core::wait::{self, WaitKind};
 use socket2::Socket;
 use std::io::{self, IoSlice};
@@ -138,13 +140,41 @@ impl Stream {
 
     fn begin_polling_out<'h>(
         &self,
-        mut half: MutexGuard<'h, WriteHalf>,
-    ) -> Result<MutexGuard<'h, WriteHalf>, Gone> {
-        let entry = opcode::PollAdd::new(self.fd(), libc::POLLOUT as u32).build();
+        mut half: Locked<'h, WriteHalf>,
+    ) -> Result<Locked<'h, WriteHalf>, Gone> {
+        let fd = self.fd();
+        let entry = |_: &_| opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
         // SAFETY: [uring.memory] it points to nothing.
-        unsafe { self.begin(entry, Kind::Write) }?;
+        unsafe { self.begin(&mut half.carrier, Kind::Write, entry) }?;
         // CLAIM: [ring-stream.begun] under the lock that the completion takes.
         half.begin_poll();
         Ok(half)
+    }
+
+    /// Begins what is left of a send whose ring has closed. If no ring takes it, it has failed, and
+    /// so has what waits behind it.
+    #[cold]
+    pub(super) fn take_up<'h>(&'h self, mut half: Locked<'h, WriteHalf>) -> Locked<'h, WriteHalf> {
+        let fd = self.fd();
+        while let Some(rest) = half.left() {
+            // SAFETY: [uring.memory, write-half.kept] as when it was begun for the first time.
+            let begun = unsafe { self.begin(&mut half.carrier, Kind::Write, |_| send(fd, rest)) };
+            half.taken_up();
+            if begun.is_ok() {
+                break;
+            }
+            half.stop();
+            let owes = half.completed(Completed {
+                data: 0,
+                result: -libc::ECANCELED,
+                flags: 0,
+            });
+            let follows = owes.rest.is_none() || half.leave();
+            debug_assert!(follows, "write-half.left: nobody comes, and somebody has");
+            drop(half);
+            drop(owes);
+            half = self.shared.write.lock();
+        }
+        half
     }
 }

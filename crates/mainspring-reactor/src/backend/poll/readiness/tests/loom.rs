@@ -23,7 +23,15 @@ struct Source {
 }
 
 impl Source {
+    /// One that a poll has.
     fn new() -> Arc<Self> {
+        let source = Self::loose();
+        source.word.fasten();
+        source
+    }
+
+    /// One that no poll has yet.
+    fn loose() -> Arc<Self> {
         Arc::new(Self {
             word: Readiness::new(),
             waiters: Waiters::one(),
@@ -41,7 +49,7 @@ impl Source {
         }
     }
 
-    /// What a leaf does: `Ok(true)` when `buffer` holds `wanted`, `Ok(false)` at the end.
+    /// What a leaf does: `true` when `buffer` holds `wanted`, `false` when nobody reports.
     fn poll(&self, cx: &Context<'_>, buffer: &ManualClock, wanted: Nanos) -> Poll<bool> {
         loop {
             let seen = self.word.snapshot();
@@ -52,7 +60,7 @@ impl Source {
                 match self.word.clear(seen, Half::Read) {
                     OnClear::Wait => {}
                     OnClear::Retry => continue,
-                    OnClear::Gone => return Poll::Ready(false),
+                    OnClear::Loose => return Poll::Ready(false),
                 }
             }
             self.waiters.register(Half::Read, cx.waker());
@@ -83,7 +91,66 @@ fn second_event_is_not_erased_by_the_clear_of_the_first() {
     });
 }
 
-// WITNESS: readiness.gone
+/// The poll has been told, the word not yet.
+// WITNESS: readiness.loose, hub.watched, poll-io.watched
+#[test]
+fn event_racing_the_first_wait_is_found() {
+    explore(|| {
+        let source = Source::loose();
+        let buffer = ManualClock::new(Nanos(0));
+        let (theirs, filled) = (Arc::clone(&source), buffer.clone());
+        let kernel = thread::spawn(move || {
+            filled.set(Nanos(1));
+            theirs.event();
+        });
+        let arrives = block_on(poll_fn(|cx| {
+            loop {
+                match source.poll(cx, &buffer, Nanos(1)) {
+                    Poll::Ready(false) => source.word.fasten(),
+                    other => return other,
+                }
+            }
+        }));
+        assert!(arrives);
+        kernel.join().unwrap();
+    });
+}
+
+/// The poll goes while somebody waits, who finds another.
+// WITNESS: readiness.loose, hub.closed
+#[test]
+fn end_of_one_poll_racing_an_event_of_the_next_loses_neither() {
+    explore(|| {
+        let source = Source::new();
+        let buffer = ManualClock::new(Nanos(0));
+        let (theirs, filled) = (Arc::clone(&source), buffer.clone());
+        let driver = thread::spawn(move || {
+            theirs.word.leave();
+            if let Some(waker) = theirs.waiters.take(Half::Read) {
+                waker.wake();
+            }
+            filled.set(Nanos(1));
+        });
+        let (mut driver, mut moves) = (Some(driver), 0);
+        let arrives = block_on(poll_fn(|cx| {
+            loop {
+                match source.poll(cx, &buffer, Nanos(1)) {
+                    Poll::Ready(false) => {
+                        // The registration reports what has come by then; here, all there is.
+                        driver.take().unwrap().join().unwrap();
+                        source.event();
+                        source.word.fasten();
+                        moves += 1;
+                    }
+                    other => return other,
+                }
+            }
+        }));
+        assert!(arrives && moves <= 1);
+    });
+}
+
+// WITNESS: readiness.loose
 #[test]
 fn end_of_the_driver_racing_a_wait_ends_it() {
     explore(|| {
@@ -122,7 +189,7 @@ mod printed {
                     match self.word.clear(seen, Half::Read) {
                         OnClear::Wait => {}
                         OnClear::Retry => continue,
-                        OnClear::Gone => return Poll::Ready(false),
+                        OnClear::Loose => return Poll::Ready(false),
                     }
                 }
                 self.waiters.register(Half::Read, cx.waker());

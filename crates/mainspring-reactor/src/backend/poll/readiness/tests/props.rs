@@ -9,6 +9,7 @@ enum Step {
     Look,
     Clear(Half),
     Leave,
+    Fasten,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -18,26 +19,26 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Look),
         4 => half.prop_map(Step::Clear),
         1 => Just(Step::Leave),
+        2 => Just(Step::Fasten),
     ]
 }
 
-/// What a source knows, said plainly: is each half ready, how many reports, and is it over.
-#[derive(Default)]
+/// What a source knows, said plainly: is each half ready, how many reports, and does nobody report.
 struct Naive {
     ready: [bool; 2],
     reports: usize,
-    gone: bool,
+    loose: bool,
 }
 
 proptest! {
-    // WITNESS: readiness.newer, readiness.gone
+    // WITNESS: readiness.newer, readiness.loose
     #[test]
     fn any_order_of_reports_and_clears_is_like_the_naive_model(
         steps in prop::collection::vec(step(), 1..60)
     ) {
         let word = Readiness::new();
-        let mut naive = Naive { ready: [true, true], ..Naive::default() };
-        let mut seen: (Snapshot, usize, bool) = (word.snapshot(), 0, false);
+        let mut naive = Naive { ready: [true, true], loose: true, reports: 0 };
+        let mut seen: (Snapshot, usize, bool) = (word.snapshot(), 0, true);
         for step in steps {
             match step {
                 Step::Report(read, write) => {
@@ -46,31 +47,35 @@ proptest! {
                     naive.ready[1] |= write;
                     naive.reports += 1;
                 }
-                Step::Look => seen = (word.snapshot(), naive.reports, naive.gone),
+                Step::Look => seen = (word.snapshot(), naive.reports, naive.loose),
                 Step::Clear(half) => {
                     let ready = &mut naive.ready[half as usize];
                     let is_newer = naive.reports != seen.1;
-                    let expected = match (naive.gone, seen.2) {
-                        (true, true) => OnClear::Gone,
+                    *ready &= is_newer;
+                    let expected = match (naive.loose, seen.2) {
+                        (true, true) => OnClear::Loose,
                         (true, false) => OnClear::Retry,
-                        _ if is_newer && *ready => OnClear::Retry,
-                        _ => {
-                            *ready = false;
-                            OnClear::Wait
-                        }
+                        _ if *ready => OnClear::Retry,
+                        _ => OnClear::Wait,
                     };
                     prop_assert_eq!(word.clear(seen.0, half), expected);
                 }
                 Step::Leave => {
                     word.leave();
-                    naive.gone = true;
+                    naive.loose = true;
+                    naive.ready = [true; 2];
+                    naive.reports += 1;
+                }
+                Step::Fasten => {
+                    word.fasten();
+                    naive.loose = false;
                     naive.reports += 1;
                 }
             }
             let now = word.snapshot();
-            prop_assert_eq!(now.is_gone(), naive.gone);
-            prop_assert_eq!(now.is_ready(Half::Read), naive.ready[0] || naive.gone);
-            prop_assert_eq!(now.is_ready(Half::Write), naive.ready[1] || naive.gone);
+            prop_assert_eq!(now.is_loose(), naive.loose);
+            prop_assert_eq!(now.is_ready(Half::Read), naive.ready[0] || naive.loose);
+            prop_assert_eq!(now.is_ready(Half::Write), naive.ready[1] || naive.loose);
         }
     }
 }
@@ -79,6 +84,7 @@ proptest! {
 #[test]
 fn clear_after_a_newer_report_leaves_it() {
     let word = Readiness::new();
+    word.fasten();
     let seen = word.snapshot();
     word.report(Report {
         read: true,
@@ -111,6 +117,7 @@ fn without_a_tick_the_newer_event_is_erased() {
     assert!(!flag.0, "the printed form loses the event");
 
     let word = Readiness::new();
+    word.fasten();
     let seen = word.snapshot();
     word.report(Report::BOTH);
     let _ = word.clear(seen, Half::Read);

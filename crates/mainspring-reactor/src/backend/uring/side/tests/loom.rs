@@ -1,4 +1,5 @@
 use crate::backend::uring::Completed;
+use crate::backend::uring::hub::Gone;
 use crate::backend::uring::read_half::{OnRead, ReadHalf, Source};
 use crate::backend::uring::remote::Remote;
 use crate::backend::uring::side::Side;
@@ -20,13 +21,16 @@ fn event(flags: u32) -> Completed {
     }
 }
 
-fn side() -> Arc<Side<ReadHalf>> {
+/// A ring: what it is handed.
+type Ring = Remote<u32>;
+
+fn side() -> Arc<Side<ReadHalf, Ring>> {
     let side = Side::new(ReadHalf::new());
     side.lock().begin(Source::Poll);
     Arc::new(side)
 }
 
-fn complete(side: &Side<ReadHalf>, completed: Completed) {
+fn complete(side: &Side<ReadHalf, Ring>, completed: Completed) {
     let owes = side.lock().completed(completed);
     let waiter = owes.wakes.then(|| side.take_waiter()).flatten();
     if let Some(waiter) = waiter {
@@ -35,7 +39,7 @@ fn complete(side: &Side<ReadHalf>, completed: Completed) {
 }
 
 /// As a read does: look, register, look again.
-fn wait(side: &Side<ReadHalf>) {
+fn wait(side: &Side<ReadHalf, Ring>) {
     let mut is_registered = false;
     block_on(poll_fn(|cx| {
         loop {
@@ -79,23 +83,76 @@ fn reader_racing_a_completion_of_the_main_thread_sleeps_through_nothing() {
     });
 }
 
-// WITNESS: remote.seen, ring-stream.begun
-#[test]
-fn operation_begun_elsewhere_is_taken_by_the_owner_before_it_is_cancelled() {
-    loom::model(|| {
-        let side = Arc::new(Side::new(ReadHalf::new()));
-        let remote = Arc::new(Remote::new());
-        let other = (Arc::clone(&side), Arc::clone(&remote));
-        let elsewhere = thread::spawn(move || {
-            let (side, remote) = other;
-            let mut half = side.lock();
-            remote.hand_in(7).unwrap();
-            half.begin(Source::Poll);
+/// Begins on `here`, as a poll does: under the lock that the completion takes.
+fn begin(side: &Side<ReadHalf, Ring>, maker: &std::sync::Arc<Ring>, here: &std::sync::Arc<Ring>) {
+    let mut half = side.lock();
+    if !half.is_in_flight() {
+        let begun = half.carrier.begin_in(maker, Some(here), |ring| {
+            ring.hand_in(BEGIN).map_err(|_| Gone)
         });
-        // The owner cancels what the half says is in flight, after what others have handed in.
-        let asks = side.lock().stop();
-        let taken = remote.take();
-        assert!(!asks || taken == [7]);
+        if begun.is_ok() {
+            half.begin(Source::Poll);
+        }
+    }
+}
+
+const BEGIN: u32 = 1;
+const CANCEL: u32 = 2;
+
+// WITNESS: remote.seen, ring-stream.begun, carrier.one
+#[test]
+fn cancel_of_another_thread_follows_its_operation_into_the_ring_that_has_it() {
+    loom::model(|| {
+        let side = Arc::new(Side::<ReadHalf, Ring>::new(ReadHalf::new()));
+        let rings = [(); 2].map(|()| std::sync::Arc::new(Ring::new()));
+        let other = (Arc::clone(&side), rings.clone());
+        let elsewhere = thread::spawn(move || {
+            let (side, [maker, here]) = other;
+            begin(&side, &maker, &here);
+        });
+        // Another one drops the socket meanwhile, or before, or later.
+        let mut half = side.lock();
+        let asks = half.stop();
+        if asks {
+            let ring = half.carrier.ring(&rings[0]);
+            ring.hand_in(CANCEL).unwrap();
+        }
+        drop(half);
         elsewhere.join().unwrap();
+        assert_eq!(rings[0].take(), []);
+        let expected: &[u32] = if asks { &[BEGIN, CANCEL] } else { &[BEGIN] };
+        assert_eq!(rings[1].take(), expected);
+    });
+}
+
+// WITNESS: ring-stream.begun, ring-stream.gone, carrier.here, remote.closed
+#[test]
+fn operation_begun_while_its_ring_closes_is_answered_there_or_begun_in_the_other() {
+    loom::model(|| {
+        let side = Arc::new(Side::<ReadHalf, Ring>::new(ReadHalf::new()));
+        let rings = [(); 2].map(|()| std::sync::Arc::new(Ring::new()));
+        let other = (Arc::clone(&side), std::sync::Arc::clone(&rings[1]));
+        let closing = thread::spawn(move || {
+            let (side, ring) = other;
+            for begun in ring.close() {
+                assert_eq!(begun, BEGIN);
+                let answer = Completed {
+                    data: 0,
+                    result: -libc::ECANCELED,
+                    flags: 0,
+                };
+                complete(&side, answer);
+            }
+        });
+        block_on(poll_fn(|cx| {
+            side.register(cx.waker());
+            begin(&side, &rings[0], &rings[1]);
+            if rings[0].take() == [BEGIN] {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        }));
+        closing.join().unwrap();
+        assert!(side.lock().is_in_flight());
     });
 }

@@ -12,6 +12,9 @@ enum Step {
     /// The kernel takes at most as many of what is left.
     Take(u8),
     Fail(i32),
+    /// The ring has closed when the rest is to be sent; and somebody takes it up, or gives it up.
+    RingCloses(u8),
+    TakeUp(bool),
     Stop,
     Look,
     TakeDone,
@@ -32,6 +35,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Poll),
         8 => (0_u8..12).prop_map(Step::Take),
         2 => code.prop_map(Step::Fail),
+        2 => (0_u8..12).prop_map(Step::RingCloses),
+        3 => any::<bool>().prop_map(Step::TakeUp),
         1 => Just(Step::Stop),
         3 => Just(Step::Look),
         3 => Just(Step::TakeDone),
@@ -68,6 +73,8 @@ struct Both {
     failed: Option<i32>,
     stopping: bool,
     shuts_down: bool,
+    /// With nobody.
+    left: bool,
 }
 
 impl Both {
@@ -83,6 +90,7 @@ impl Both {
             failed: None,
             stopping: false,
             shuts_down: false,
+            left: false,
         }
     }
 
@@ -93,9 +101,18 @@ impl Both {
                 self.half.begin_poll();
                 self.op = Op::Poll;
             }
-            Step::Take(_) | Step::Fail(_) => self.complete(step),
+            Step::Take(_) | Step::Fail(_) if !self.left => _ = self.complete(step),
+            Step::RingCloses(count) if !self.left => self.close_ring(count),
+            Step::TakeUp(finds_a_ring) if self.left => {
+                self.half.taken_up();
+                self.left = false;
+                if !finds_a_ring {
+                    self.apply(Step::Stop);
+                    self.apply(Step::Fail(libc::ECANCELED));
+                }
+            }
             Step::Stop => {
-                let asks = self.op != Op::None && !self.stopping;
+                let asks = self.op != Op::None && !self.left && !self.stopping;
                 assert_eq!(self.half.stop(), asks);
                 self.stopping |= asks;
             }
@@ -119,7 +136,8 @@ impl Both {
             }
             Step::Drop if self.future == Future::Waits => self.drop_future(),
             Step::Forget if self.future == Future::Waits => self.future = Future::Gone,
-            Step::ShutDownLater => {
+            // Whoever comes takes up first what is left.
+            Step::ShutDownLater if !self.left => {
                 self.shuts_down = self.op == Op::Send;
                 assert_eq!(self.half.shut_down_later(), !self.shuts_down);
             }
@@ -127,6 +145,11 @@ impl Both {
         }
         assert_eq!(self.half.is_in_flight(), self.op != Op::None);
         assert_eq!(self.half.is_sending(), self.op == Op::Send);
+        let awaited = self.op == Op::Send && !self.kept;
+        assert_eq!(self.half.is_awaited(), awaited);
+        let left = self.half.left().map(|rest| (rest.start, rest.bytes));
+        let rest = &self.memory[self.sent..];
+        assert_eq!(left, self.left.then_some((rest.as_ptr(), rest.len())));
         // One here, one in the half or not.
         assert_eq!(Arc::strong_count(&self.memory), 1 + usize::from(self.kept));
     }
@@ -150,9 +173,17 @@ impl Both {
         }
     }
 
-    fn complete(&mut self, step: Step) {
+    fn close_ring(&mut self, count: u8) {
+        if self.complete(Step::Take(count)) {
+            self.left = !self.shuts_down;
+            assert_eq!(self.half.leave(), self.left);
+        }
+    }
+
+    /// Returns whether the rest is to be sent.
+    fn complete(&mut self, step: Step) -> bool {
         if self.op == Op::None {
-            return;
+            return false;
         }
         let left = self.memory.len() - self.sent;
         let result = match step {
@@ -165,7 +196,7 @@ impl Both {
         if self.op == Op::Poll {
             assert!(owes.wakes && owes.is_last && owes.rest.is_none());
             (self.op, self.stopping) = (Op::None, false);
-            return;
+            return false;
         }
         self.sent += result.unwrap_or(0);
         let goes_on = !self.stopping
@@ -179,7 +210,7 @@ impl Both {
             assert_eq!(rest.start, self.memory[self.sent..].as_ptr());
             assert_eq!(rest.bytes, self.memory.len() - self.sent);
             assert!(!owes.wakes && !owes.is_last && owes.garbage.is_none());
-            return;
+            return true;
         }
         assert!(owes.wakes && owes.is_last && owes.rest.is_none());
         assert_eq!(owes.shuts_down, std::mem::take(&mut self.shuts_down));
@@ -194,6 +225,7 @@ impl Both {
             self.failed = result.err().filter(|_| self.sent > 0).or(self.failed);
         }
         (self.op, self.stopping) = (Op::None, false);
+        false
     }
 
     fn drop_future(&mut self) {
@@ -215,7 +247,7 @@ impl Both {
 }
 
 proptest! {
-    // WITNESS: write-half.one, write-half.whole, write-half.kept, write-half.told
+    // WITNESS: write-half.one, write-half.whole, write-half.kept, write-half.told, write-half.left
     #[test]
     fn any_order_of_calls_and_completions_is_like_the_naive_model(
         steps in prop::collection::vec(step(), 1..100)

@@ -1,0 +1,2 @@
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
