@@ -88,10 +88,9 @@ use mainspring_core::sync::Arc;
 /// A capacity of `usize::MAX` is no bound at all: the channel is an [`unbounded`] one, and says
 /// `None` when it is asked for its [`capacity`](Sender::capacity).
 ///
-/// A channel of a few messages is as fast as its slower end: with a capacity of 1, senders and
-/// receivers that give up their waits early, and try again, pass the one place along by a wake each,
-/// and what gets through is a task's turn a message. Where throughput counts, take a capacity that
-/// covers a burst.
+/// With a capacity of 1, senders and receivers that give up their waits early, and try again, pass
+/// the one place along by a wake each, and what gets through is a task's turn a message. Where
+/// throughput counts, take a capacity that covers a burst.
 ///
 /// # Panics
 ///

@@ -4,9 +4,9 @@
 ///
 /// # Panics
 ///
-/// With `MS0016` if the allocator does not have that much: a capacity is a program's own number, and
-/// a constructor that cannot give what it was asked for says so where it was called, instead of
-/// ending the process.
+/// With `MS0016` if the allocator does not have that much: a capacity is a program's own number,
+/// and a constructor that cannot give what it was asked for says so where it was called, instead
+/// of ending the process.
 #[track_caller]
 pub(crate) fn for_messages<T>(capacity: usize) -> Vec<T> {
     let mut messages = Vec::new();

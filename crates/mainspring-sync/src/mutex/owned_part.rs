@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Access to a part of the value of a [`Mutex`](super::Mutex) that is shared by `Arc`;
-/// dropping it unlocks. Made by [`OwnedMutexGuard::map`].
+/// Access to a part of the value of a [`Mutex`](super::Mutex)
+/// that is shared by `Arc`; dropping it unlocks. Made by [`OwnedMutexGuard::map`].
 #[must_use = "the mutex is unlocked when this is dropped"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized> {
     value: NonNull<U>,
@@ -17,8 +17,8 @@ pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized> {
     part: PhantomData<*mut U>,
 }
 
-// SAFETY: [mutex.exclusive] what a guard gives out is its part, as `&mut U` does; the rest of it is a share
-// of the lock, which has to be fit for any thread.
+// SAFETY: [mutex.exclusive] what a guard gives out is its part, as `&mut U` does; the rest of
+// it is a share of the lock, which has to be fit for any thread.
 unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T, U> {}
 
 // SAFETY: [mutex.exclusive] a shared guard gives out its part, shared, as `&U` does.
@@ -84,8 +84,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedMappedMutexGuard<T, U> {
 
     #[inline]
     fn deref(&self) -> &U {
-        // SAFETY: [mutex.exclusive] a part of the value, which stays where it is, in the `Arc`, while the
-        // lock is held; the guard is borrowed for as long.
+        // SAFETY: [mutex.exclusive] a part of the value, which stays where it is, in the
+        // `Arc`, while the lock is held; the guard is borrowed for as long.
         unsafe { self.value.as_ref() }
     }
 }

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Shared access to a part of the value of an [`RwLock`](super::RwLock) that is shared by `Arc`;
-/// dropping it leaves. Made by [`OwnedRwLockReadGuard::map`].
+/// Shared access to a part of the value of an [`RwLock`](super::RwLock)
+/// that is shared by `Arc`; dropping it leaves. Made by [`OwnedRwLockReadGuard::map`].
 #[must_use = "the reader leaves when this is dropped"]
 pub struct OwnedMappedRwLockReadGuard<T: ?Sized, U: ?Sized> {
     value: NonNull<U>,
@@ -17,8 +17,8 @@ pub struct OwnedMappedRwLockReadGuard<T: ?Sized, U: ?Sized> {
     part: PhantomData<*mut U>,
 }
 
-// SAFETY: [rwlock.exclusive] what a guard gives out is its part, as `&U` does; the rest of it is a share
-// of the lock, which has to be fit for any thread.
+// SAFETY: [rwlock.exclusive] what a guard gives out is its part, as `&U` does; the rest of
+// it is a share of the lock, which has to be fit for any thread.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Sync> Send for OwnedMappedRwLockReadGuard<T, U> {}
 
 // SAFETY: [rwlock.exclusive] a shared guard gives out its part, shared, as `&U` does.
@@ -84,8 +84,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedMappedRwLockReadGuard<T, U> {
 
     #[inline]
     fn deref(&self) -> &U {
-        // SAFETY: [rwlock.exclusive] a part of the value, which stays where it is, in the `Arc`, while the
-        // lock is held; the guard is borrowed for as long.
+        // SAFETY: [rwlock.exclusive] a part of the value, which stays where it is, in the
+        // `Arc`, while the lock is held; the guard is borrowed for as long.
         unsafe { self.value.as_ref() }
     }
 }
@@ -96,8 +96,8 @@ impl<T: ?Sized, U: ?Sized + fmt::Debug> fmt::Debug for OwnedMappedRwLockReadGuar
     }
 }
 
-/// Exclusive access to a part of the value of an [`RwLock`](super::RwLock) that is shared by `Arc`;
-/// dropping it leaves. Made by [`OwnedRwLockWriteGuard::map`].
+/// Exclusive access to a part of the value of an [`RwLock`](super::RwLock)
+/// that is shared by `Arc`; dropping it leaves. Made by [`OwnedRwLockWriteGuard::map`].
 #[must_use = "the writer leaves when this is dropped"]
 pub struct OwnedMappedRwLockWriteGuard<T: ?Sized, U: ?Sized> {
     value: NonNull<U>,
@@ -107,8 +107,8 @@ pub struct OwnedMappedRwLockWriteGuard<T: ?Sized, U: ?Sized> {
     part: PhantomData<*mut U>,
 }
 
-// SAFETY: [rwlock.exclusive] what a guard gives out is its part, as `&mut U` does; the rest of it is a share
-// of the lock, which has to be fit for any thread.
+// SAFETY: [rwlock.exclusive] what a guard gives out is its part, as `&mut U` does; the rest of
+// it is a share of the lock, which has to be fit for any thread.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send> Send for OwnedMappedRwLockWriteGuard<T, U> {}
 
 // SAFETY: [rwlock.exclusive] a shared guard gives out its part, shared, as `&U` does.
@@ -174,8 +174,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedMappedRwLockWriteGuard<T, U> {
 
     #[inline]
     fn deref(&self) -> &U {
-        // SAFETY: [rwlock.exclusive] a part of the value, which stays where it is, in the `Arc`, while the
-        // lock is held; the guard is borrowed for as long.
+        // SAFETY: [rwlock.exclusive] a part of the value, which stays where it is, in the
+        // `Arc`, while the lock is held; the guard is borrowed for as long.
         unsafe { self.value.as_ref() }
     }
 }

@@ -158,8 +158,9 @@ impl<T> Receiver<T> {
         meeting::is_closed(&self.table)
     }
 
-    /// Which receivers wait, and which were told of a message and have not come for it: for a person
-    /// to read. Either end says the same: to a sender nothing is offered, its message is taken.
+    /// Which receivers wait, and which were told of a message and have not come for it: for a
+    /// person to read. Either end says the same: to a sender nothing is offered, its message is
+    /// taken.
     #[must_use]
     pub fn diagnose(&self) -> Diagnosis {
         self.table.diagnose()

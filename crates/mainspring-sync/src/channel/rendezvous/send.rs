@@ -57,8 +57,8 @@ impl<'a, T> Send<'a, T> {
 
     /// Gives up: leaves the queue and returns the message. `None` if a receiver has taken it; then
     /// the send has succeeded, and says so if it is polled again.
-    /// That can be after any poll that was `Pending`; a channel that holds messages is different: there
-    /// a pending send always has its own.
+    /// That can be after any poll that was `Pending`; a channel that holds messages is different:
+    /// there a pending send always has its own.
     ///
     /// ```
     /// use mainspring_sync::channel;
