@@ -296,8 +296,8 @@ impl<K: Kind> WaitList<K> {
         &mut self.kind
     }
 
-    /// The words that the primitive's fast path reads, without the list. A waiter that was forgotten
-    /// stays forgotten.
+    /// The words that the primitive's fast path reads, without the list. A waiter that was
+    /// forgotten stays forgotten.
     #[must_use]
     pub fn into_kind(self) -> K {
         self.kind

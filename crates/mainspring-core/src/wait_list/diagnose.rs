@@ -25,8 +25,8 @@ pub struct Diagnosis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
-    /// The task or the root of a `block_on` that polled the waiter last, by its number; `None` if it
-    /// is not one of ours.
+    /// The task or the root of a `block_on` that polled the waiter last, by its number; `None` if
+    /// it is not one of ours.
     pub task: Option<u64>,
     /// Whether that was the root of a `block_on` rather than a task.
     pub is_root: bool,
@@ -42,8 +42,8 @@ pub struct Offer {
 pub enum Cure {
     /// The executor, when it has polled the task or the root; and another waiter of the same.
     Revocation,
-    /// Only another waiter of the same task: the list is strict. The root of a `block_on` counts as a
-    /// task.
+    /// Only another waiter of the same task: the list is strict. The root of a `block_on` counts as
+    /// a task.
     SameTask,
     /// Only another waiter polled with the same waker: the executor is a foreign one, which does
     /// not say when a poll has ended.

@@ -116,8 +116,8 @@ impl<T> Error for TrySendError<T> {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TryReserveError {
-    /// There is no room, or senders wait for it already; or as many permits are out as there can be,
-    /// which is 65,535, also where there is no bound.
+    /// There is no room, or senders wait for it already; or as many permits are out as there can
+    /// be, which is 65,535, also where there is no bound.
     Full,
     /// The channel is closed.
     Closed,
