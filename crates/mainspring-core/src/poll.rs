@@ -283,8 +283,7 @@ impl Drop for Plain<'_> {
     }
 }
 
-/// The task, or the root of a `block_on`, that is being polled on this thread, if it is one of
-/// ours.
+/// The task, or the root of a `block_on`, that is being polled on this thread, if it is ours.
 #[inline]
 #[must_use]
 pub fn stamp() -> Option<TaskStamp> {

@@ -46,7 +46,7 @@ pub(super) struct Who {
     /// The number of a task or root of ours, else where a waker points; compared and never
     /// followed.
     what: u64,
-    /// What the waker calls; null for a task of ours, [`ROOT`] for the root of a `block_on` of ours.
+    /// What the waker calls; null for a task of ours, [`ROOT`] for the root of a `block_on`.
     table: *const RawWakerVTable,
 }
 
