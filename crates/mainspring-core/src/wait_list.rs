@@ -290,6 +290,19 @@ impl<K: Kind> WaitList<K> {
         &self.kind
     }
 
+    /// The words that the primitive's fast path reads, for their only user.
+    #[inline]
+    pub fn kind_mut(&mut self) -> &mut K {
+        &mut self.kind
+    }
+
+    /// The words that the primitive's fast path reads, without the list. A waiter that was
+    /// forgotten stays forgotten.
+    #[must_use]
+    pub fn into_kind(self) -> K {
+        self.kind
+    }
+
     /// Calls `f` with the queue, under the lock, for changes that must agree with it. Whoever is
     /// offered something or released by `f` is woken afterwards, when the lock is free.
     ///

@@ -1,9 +1,9 @@
 //! The waker of a `block_on`'s own future.
 //!
 //! The root future is no task: it lives on the stack of whoever called `block_on`, and nobody
-//! joins, aborts or lists it. Its polls have a record all the same ([`poll::Root`]), by which wait lists
-//! know whose futures they are. Its waker sets a flag and, on the first wake since the last poll,
-//! unparks the driver.
+//! joins, aborts or lists it. Its polls have a record all the same ([`poll::Root`]), by which wait
+//! lists know whose futures they are. Its waker sets a flag and, on the first wake since the last
+//! poll, unparks the driver.
 //!
 //! [`poll::Root`]: mainspring_core::poll::Root
 //!

@@ -278,7 +278,7 @@ impl Error for OutsideScope {}
 ///
 /// # Panics
 ///
-/// When it is polled after it was ready.
+/// With `MS0017` when it is polled after it was ready.
 #[must_use = "futures do nothing unless polled"]
 pub struct Scope<T: 'static, F> {
     key: &'static TaskLocal<T>,
@@ -307,7 +307,7 @@ impl<T, F: Future> Future for Scope<T, F> {
         let (key, mut slot, value) = self.project();
         let Some(future) = slot.as_mut().as_pin_mut() else {
             // PANIC: documented above.
-            panic!("a task-local's scope was polled after it was ready");
+            panic!("MS0017: a task-local's scope was polled after its end (docs/errors.md)");
         };
         // CLAIM: [task-local.seen] in `poll`, and in the destructor that follows the last.
         let _shown = key.show(value);

@@ -101,7 +101,7 @@ impl Slow {
 ///
 /// # Panics
 ///
-/// If `capacity` is 0, or its slots would take more than `isize::MAX` bytes.
+/// With `MS0016` if `capacity` is 0, or its slots take more memory than the allocator has.
 #[must_use]
 #[track_caller]
 pub fn lossy<T>(capacity: usize) -> (LossySender<T>, Receiver<T>) {
@@ -130,7 +130,7 @@ pub fn lossy<T>(capacity: usize) -> (LossySender<T>, Receiver<T>) {
 ///
 /// # Panics
 ///
-/// If `capacity` is 0, or its slots would take more than `isize::MAX` bytes.
+/// With `MS0016` if `capacity` is 0, or its slots take more memory than the allocator has.
 #[must_use]
 #[track_caller]
 pub fn lossless<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {

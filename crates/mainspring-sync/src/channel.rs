@@ -85,11 +85,18 @@ use mainspring_core::sync::Arc;
 
 /// A channel that holds `capacity` messages at most.
 ///
+/// A capacity of `usize::MAX` is no bound at all: the channel is an [`unbounded`] one, and says
+/// `None` when it is asked for its [`capacity`](Sender::capacity).
+///
+/// With a capacity of 1, senders and receivers that give up their waits early, and try again, pass
+/// the one place along by a wake each, and what gets through is a task's turn a message. Where
+/// throughput counts, take a capacity that covers a burst.
+///
 /// # Panics
 ///
-/// If `capacity` is 0: a channel that keeps nothing, whose sender meets its receiver, is of another
-/// kind, a [`rendezvous`](fn@rendezvous). Also if up to 4,096 messages, which are allocated at
-/// once, take more memory than there is.
+/// With `MS0016` if `capacity` is 0: a channel that keeps nothing, whose sender meets its receiver,
+/// is of another kind, a [`rendezvous`](fn@rendezvous). Also if up to 4,096 messages, which are
+/// allocated at once, take more memory than the allocator has.
 ///
 /// ```
 /// use mainspring_sync::channel;
@@ -108,8 +115,8 @@ use mainspring_core::sync::Arc;
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     assert!(
         capacity > 0,
-        "a channel of capacity 0 can hold no message; for a sender that meets its receiver use \
-         `channel::rendezvous`"
+        "MS0016: a channel of capacity 0 can hold no message; for a sender that meets its receiver \
+         use `channel::rendezvous` (docs/errors.md)"
     );
     channel(Store::bounded(capacity))
 }

@@ -106,6 +106,28 @@ impl<T, F> Lazy<T, F> {
         self.list.kind().place().value()
     }
 
+    /// The value, if it has been made, to be changed: nobody else has it. Starts nothing.
+    ///
+    /// ```
+    /// use mainspring_sync::Lazy;
+    ///
+    /// let mut lazy = Lazy::new(|| async { 1 });
+    /// assert_eq!(lazy.get_mut(), None);
+    /// lazy.wait_blocking();
+    /// *lazy.get_mut().unwrap() += 1;
+    /// assert_eq!(lazy.into_inner(), Some(2));
+    /// ```
+    #[must_use]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.list.kind_mut().place_mut().value_mut()
+    }
+
+    /// The value, if it has been made. An initialiser that is under way is dropped.
+    #[must_use]
+    pub fn into_inner(self) -> Option<T> {
+        self.list.into_kind().into_place().into_value()
+    }
+
     /// Whether the value has been made.
     #[must_use]
     pub fn is_set(&self) -> bool {

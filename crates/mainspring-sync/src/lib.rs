@@ -38,10 +38,10 @@
 //! drop what lost a race. Whatever the executor, another future of the same task takes over what it
 //! needs; of the same task is what is polled inside one task of the family, or else with the same
 //! waker. [`Mutex`], [`RwLock`], [`Semaphore`], [`Condvar`] and [`Notify`] name what was given and
-//! not fetched (`diagnose`); all of them but `Notify` have a `revocable` form, from which an
-//! executor of the family takes it back. Channels of every kind have neither. A receiver that is
-//! used as a stream, and a sender that is used as a sink, keep their place themselves: see
-//! [`channel::Receiver`].
+//! not fetched (`diagnose`); so do the ends of channels. All of the five but `Notify` have a
+//! `revocable` form, from which an executor of the family takes it back; channels have none. A
+//! receiver that is used as a stream, and a sender that is used as a sink, keep their place
+//! themselves: see [`channel::Receiver`].
 
 pub mod barrier;
 mod block;
@@ -54,9 +54,11 @@ pub mod notify;
 pub mod once_cell;
 pub mod oneshot;
 mod parked;
+mod room;
 pub mod rwlock;
 pub mod semaphore;
 pub mod set_once;
+mod unwind;
 pub mod wait_group;
 pub mod watch;
 

@@ -22,9 +22,11 @@
 
 mod guard;
 mod lock;
+mod owned_part;
 
 pub use self::guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
 pub use self::lock::{Lock, LockOwned};
+pub use self::owned_part::OwnedMappedMutexGuard;
 
 use crate::block;
 use crate::semaphore::{Permits, give};

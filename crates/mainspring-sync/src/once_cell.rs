@@ -87,6 +87,28 @@ impl<T> OnceCell<T> {
         self.list.kind().place().value()
     }
 
+    /// The value, if it is there, to be changed: nobody else has the cell.
+    ///
+    /// ```
+    /// use mainspring_sync::OnceCell;
+    ///
+    /// let mut cell = OnceCell::new();
+    /// assert_eq!(cell.get_mut(), None);
+    /// cell.set(1).unwrap();
+    /// *cell.get_mut().unwrap() += 1;
+    /// assert_eq!(cell.into_inner(), Some(2));
+    /// ```
+    #[must_use]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.list.kind_mut().place_mut().value_mut()
+    }
+
+    /// The value, if it is there.
+    #[must_use]
+    pub fn into_inner(self) -> Option<T> {
+        self.list.into_kind().into_place().into_value()
+    }
+
     /// Whether the value is there.
     #[must_use]
     pub fn is_set(&self) -> bool {

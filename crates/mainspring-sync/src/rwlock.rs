@@ -39,12 +39,14 @@ mod enter;
 mod guard;
 mod mapped;
 mod owned;
+mod owned_part;
 mod turns;
 
 pub use self::enter::{Read, ReadOwned, UpgradableRead, Upgrade, Write, WriteOwned};
 pub use self::guard::{RwLockReadGuard, RwLockUpgradableGuard, RwLockWriteGuard};
 pub use self::mapped::{MappedRwLockReadGuard, MappedRwLockWriteGuard};
 pub use self::owned::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
+pub use self::owned_part::{OwnedMappedRwLockReadGuard, OwnedMappedRwLockWriteGuard};
 
 use self::turns::{Turns, Want};
 use crate::block;

@@ -63,6 +63,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+const TOO_MANY: &str = "MS0016: a semaphore of more than `MAX_PERMITS` permits (docs/errors.md)";
+
 /// A number of permits that tasks share.
 ///
 /// Use it to bound how much is going on at once: connections, requests in flight, bytes in memory
@@ -130,11 +132,11 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// With `MS0016` if there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[must_use]
     #[cfg(not(all(mainspring_loom, feature = "loom")))]
     pub const fn new(permits: usize) -> Self {
-        assert!(permits <= Self::MAX_PERMITS, "more than MAX_PERMITS");
+        assert!(permits <= Self::MAX_PERMITS, "{}", TOO_MANY);
         Self {
             list: WaitList::new(Permits::new(permits, false)),
         }
@@ -144,7 +146,7 @@ impl Semaphore {
     #[must_use]
     #[cfg(all(mainspring_loom, feature = "loom"))]
     pub fn new(permits: usize) -> Self {
-        assert!(permits <= Self::MAX_PERMITS, "more than MAX_PERMITS");
+        assert!(permits <= Self::MAX_PERMITS, "{}", TOO_MANY);
         Self {
             list: WaitList::new(Permits::new(permits, false)),
         }
@@ -160,7 +162,7 @@ impl Semaphore {
     #[must_use]
     #[cfg(not(all(mainspring_loom, feature = "loom")))]
     pub const fn strict(permits: usize) -> Self {
-        assert!(permits <= Self::MAX_PERMITS, "more than MAX_PERMITS");
+        assert!(permits <= Self::MAX_PERMITS, "{}", TOO_MANY);
         Self {
             list: WaitList::new(Permits::new(permits, true)),
         }
@@ -170,7 +172,7 @@ impl Semaphore {
     #[must_use]
     #[cfg(all(mainspring_loom, feature = "loom"))]
     pub fn strict(permits: usize) -> Self {
-        assert!(permits <= Self::MAX_PERMITS, "more than MAX_PERMITS");
+        assert!(permits <= Self::MAX_PERMITS, "{}", TOO_MANY);
         Self {
             list: WaitList::new(Permits::new(permits, true)),
         }

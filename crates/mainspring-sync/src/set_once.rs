@@ -118,6 +118,28 @@ impl<T> SetOnce<T> {
         self.list.kind().0.value()
     }
 
+    /// The value, if it is set, to be changed: nobody else has the cell.
+    ///
+    /// ```
+    /// use mainspring_sync::SetOnce;
+    ///
+    /// let mut cell = SetOnce::new();
+    /// assert_eq!(cell.get_mut(), None);
+    /// cell.set(1).unwrap();
+    /// *cell.get_mut().unwrap() += 1;
+    /// assert_eq!(cell.into_inner(), Some(2));
+    /// ```
+    #[must_use]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.list.kind_mut().0.value_mut()
+    }
+
+    /// The value, if it is set.
+    #[must_use]
+    pub fn into_inner(self) -> Option<T> {
+        self.list.into_kind().0.into_value()
+    }
+
     /// Whether the value is set.
     #[must_use]
     pub fn is_set(&self) -> bool {

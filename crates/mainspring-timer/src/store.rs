@@ -161,11 +161,14 @@ impl<T> Slab<T> {
     ///
     /// # Panics
     ///
-    /// If the entry is still in a wheel: it has to be removed there first.
+    /// With `MS0018` if the entry is still in a wheel: it has to be removed there first.
     pub fn take(&mut self, id: u32) -> Option<T> {
         let free = self.free.unwrap_or(NONE);
         let node = self.nodes.get_mut(id as usize)?;
-        assert!(node.place == Place::NONE, "the entry is still in a wheel");
+        assert!(
+            node.place == Place::NONE,
+            "MS0018: the entry is still in a wheel (docs/errors.md)"
+        );
         let value = node.value.take()?;
         node.next = free;
         self.free = Some(id);

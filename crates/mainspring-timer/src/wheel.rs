@@ -160,12 +160,12 @@ impl<S: Store> Wheel<S> {
     ///
     /// # Panics
     ///
-    /// If the entry is in a wheel already.
+    /// With `MS0018` if the entry is in a wheel already.
     #[inline]
     pub fn insert(&mut self, deadline: Nanos, id: S::Id) {
         assert!(
             self.store.place(id) == Place::NONE,
-            "the entry is in a wheel already"
+            "MS0018: the entry is in a wheel already (docs/errors.md)"
         );
         self.store.set_deadline(id, deadline);
         let tick = Tick::due(deadline);
@@ -203,9 +203,12 @@ impl<S: Store> Wheel<S> {
     ///
     /// # Panics
     ///
-    /// If the wheel is not empty.
+    /// With `MS0018` if the wheel is not empty.
     pub fn restart(&mut self, now: Nanos) {
-        assert!(self.is_empty(), "a wheel with entries keeps its time");
+        assert!(
+            self.is_empty(),
+            "MS0018: a wheel with entries keeps its time (docs/errors.md)"
+        );
         self.cursor = Tick::reached(now);
     }
 

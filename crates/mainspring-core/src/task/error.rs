@@ -94,14 +94,14 @@ impl JoinError {
     ///
     /// # Panics
     ///
-    /// If the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
+    /// With `MS0018` if the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
     #[must_use]
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,
             // PANIC: documented; `try_into_panic` is the way without.
-            Err(error) => panic!("no panic to take: {error}"),
+            Err(error) => panic!("MS0018: there is no panic to take: {error} (docs/errors.md)"),
         }
     }
 

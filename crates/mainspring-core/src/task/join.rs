@@ -41,7 +41,7 @@ use std::task::{Context, Poll, Waker};
 ///
 /// # Panics
 ///
-/// When it is polled after it gave its output.
+/// With `MS0017` when it is polled after it gave its output.
 #[must_use = "dropping the handle detaches the task; await it, or call `detach`"]
 pub struct JoinHandle<T> {
     task: TaskPtr,
@@ -236,7 +236,10 @@ impl<T> Future for JoinHandle<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.is_done, "a join handle was polled after its output");
+        assert!(
+            !self.is_done,
+            "MS0017: a join handle was polled after its output (docs/errors.md)"
+        );
         let Poll::Ready(unit) = budget::poll_proceed(cx) else {
             return Poll::Pending;
         };

@@ -121,7 +121,7 @@ where
 fn assert_home(scheduler: &SchedulerRef) {
     assert!(
         scheduler.is_home(),
-        "a local task can be made only at its scheduler's home"
+        "MS0018: a local task can be made only at its scheduler's home (docs/errors.md)"
     );
 }
 

@@ -66,6 +66,17 @@ fn waker_of_an_earlier_call_does_no_harm_to_a_later_one() {
     assert_eq!(polls, 3, "the stale waker and this call's are one");
 }
 
+/// B146: no poll but those that are asked for.
+#[test]
+fn future_that_is_ready_is_polled_once() {
+    let mut polls = 0;
+    block_on(poll_fn(|_| {
+        polls += 1;
+        Poll::Ready(())
+    }));
+    assert_eq!(polls, 1);
+}
+
 #[test]
 fn panic_passes_through_and_the_next_call_works() {
     let caught = catch_unwind(|| block_on(async { panic!("on purpose") }));

@@ -247,7 +247,7 @@ fn error_outside_names_the_key_its_code_and_the_way_out() {
 }
 
 #[test]
-#[should_panic(expected = "after it was ready")]
+#[should_panic(expected = "MS0017: a task-local's scope was polled after its end")]
 fn scope_polled_after_it_was_ready_panics() {
     let mut scope = pin!(ID.scope(1, async {}));
     assert!(poll(scope.as_mut()).is_ready());

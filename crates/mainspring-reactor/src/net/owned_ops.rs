@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::slice;
 use std::task::{Context, Poll, ready};
 
-const TAKEN: &str = "a future is not polled after it was ready";
+const TAKEN: &str = "MS0017: a future was polled after its end (docs/errors.md)";
 
 /// Reads into a buffer that comes back. See
 /// [`TcpStream::read_owned`](super::TcpStream::read_owned).

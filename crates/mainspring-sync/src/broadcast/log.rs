@@ -38,6 +38,7 @@ mod verdict;
 pub(super) use self::verdict::{Owed, Refusal, Senders, Sent, Take};
 
 use super::Slow;
+use crate::room;
 use std::collections::VecDeque;
 
 /// A receiver's place. Positions wrap around: only differences to the head mean anything.
@@ -125,9 +126,13 @@ pub(super) struct Log<V> {
 
 impl<V: Clone> Log<V> {
     /// An empty log with one sender and no receiver, whose first message has position `head`.
+    /// # Panics
+    ///
+    /// With `MS0016` if the slots take more memory than the allocator has.
+    #[track_caller]
     pub(super) fn new(capacity: usize, head: u64) -> Self {
         Self {
-            slots: VecDeque::with_capacity(capacity),
+            slots: VecDeque::from(room::for_messages(capacity)),
             capacity,
             head,
             end: Counts::default(),

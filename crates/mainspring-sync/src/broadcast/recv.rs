@@ -11,7 +11,7 @@ use mainspring_core::budget;
 use mainspring_core::payload::absorb;
 use mainspring_core::sync::Arc;
 use mainspring_core::wait::{self, WaitKind};
-use mainspring_core::wait_list::{Holds, WaitList, Waiter};
+use mainspring_core::wait_list::{Diagnosis, Holds, WaitList, Waiter};
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
@@ -96,6 +96,15 @@ impl<T> Receiver<T> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.log().is_closed()
+    }
+
+    /// Which receivers wait: for a person to read.
+    ///
+    /// A message wakes all of them, so that none is named for not coming. Whom the senders wait for
+    /// when they wait for room is whoever has the largest [`len`](Self::len).
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.shared.receivers.diagnose()
     }
 
     /// Whether two handles belong to one channel.

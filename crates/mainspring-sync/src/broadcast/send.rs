@@ -72,7 +72,7 @@ impl<'a, T> Claim<'a, T> {
     }
 }
 
-const UNSENT: &str = "a send is polled while it has its message";
+const UNSENT: &str = "MS0017: a `Send` was polled after its message was gone (docs/errors.md)";
 
 fn refused<T>((message, why): (Message<T>, Refusal)) -> SendError<T> {
     SendError::new(unshared(message), why)
@@ -95,7 +95,7 @@ fn unit(cx: &mut Context<'_>) -> Option<Unit> {
 ///
 /// # Panics
 ///
-/// If it is polled after it was ready, or after its message was taken back.
+/// With `MS0017` if it is polled after it was ready, or after its message was taken back.
 #[must_use = "futures do nothing unless polled"]
 pub struct Send<'a, T> {
     /// Before the message: its place is given up before user code runs.

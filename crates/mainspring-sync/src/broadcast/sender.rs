@@ -7,6 +7,7 @@ use super::send::{Closed, Reserve, Send};
 use super::shared::{Message, Shared};
 use crate::block;
 use mainspring_core::sync::Arc;
+use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
@@ -54,7 +55,7 @@ impl<T> LossySender<T> {
     ///
     /// # Panics
     ///
-    /// If `capacity` is 0, or its slots would take more than `isize::MAX` bytes.
+    /// With `MS0016` if `capacity` is 0, or its slots take more memory than the allocator has.
     #[must_use]
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
@@ -184,7 +185,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     ///
-    /// If `capacity` is 0, or its slots would take more than `isize::MAX` bytes.
+    /// With `MS0016` if `capacity` is 0, or its slots take more memory than the allocator has.
     #[must_use]
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
@@ -339,6 +340,12 @@ impl<T> Sender<T> {
     /// *Safe*: there is nothing to lose.
     pub fn closed(&self) -> Closed<'_, T> {
         Closed::new(self.shared())
+    }
+
+    /// Which senders wait, and who was offered room and has not taken it: for a person to read.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.shared().senders.diagnose()
     }
 
     /// Whether two handles belong to one channel.

@@ -43,7 +43,7 @@ impl<T> Shared<T> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         assert!(
             capacity > 0,
-            "a broadcast channel needs room for one message at least"
+            "MS0016: a broadcast channel needs room for one message at least (docs/errors.md)"
         );
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),

@@ -116,7 +116,8 @@ impl<T> Error for TrySendError<T> {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TryReserveError {
-    /// There is no room, or senders wait for it already.
+    /// There is no room, or senders wait for it already; or as many permits are out as there can
+    /// be, which is 65,535, also where there is no bound.
     Full,
     /// The channel is closed.
     Closed,
@@ -145,7 +146,7 @@ impl TryReserveError {
 impl fmt::Display for TryReserveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => f.write_str("the channel is full"),
+            Self::Full => f.write_str("the channel is full, or all its permits are out"),
             Self::Closed => Closed.fmt(f),
         }
     }

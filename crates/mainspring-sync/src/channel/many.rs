@@ -156,18 +156,20 @@ impl<'a, I: Iterator> SendMany<'a, I> {
     }
 }
 
+const OVER: &str = "MS0017: a `SendMany` was polled after its messages were gone (docs/errors.md)";
+
 impl<I: Iterator> Future for SendMany<'_, I> {
     type Output = Result<usize, SendManyError<I>>;
 
     /// # Panics
     ///
-    /// If it is polled after it was ready, or after [`take`](Self::take).
+    /// With `MS0017` if it is polled after it was ready, or after [`take`](Self::take).
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: [ask.pinned] `ask` is pinned with us, the messages are not.
         let this = unsafe { self.get_unchecked_mut() };
         loop {
             let rest = this.rest.as_mut();
-            let rest = rest.expect("a `SendMany` is not polled after its messages are gone");
+            let rest = rest.expect(OVER);
             if this.next.is_none() {
                 this.next = rest.next();
             }

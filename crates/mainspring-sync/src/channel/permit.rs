@@ -181,7 +181,7 @@ impl<T> Future for ReserveOwned<T> {
 
     /// # Panics
     ///
-    /// If it is polled after it was ready.
+    /// With `MS0017` if it is polled after it was ready.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: [ask.pinned] `ask` is pinned with us, the sender is not.
         let this = unsafe { self.get_unchecked_mut() };
@@ -189,7 +189,7 @@ impl<T> Future for ReserveOwned<T> {
         let mut ask = unsafe { Pin::new_unchecked(&mut this.ask) };
         assert!(
             this.sender.is_some(),
-            "a `ReserveOwned` was polled after it was ready"
+            "MS0017: a `ReserveOwned` was polled after its end (docs/errors.md)"
         );
         let granted = match ask.as_mut().poll(cx) {
             Poll::Ready(granted) => granted,

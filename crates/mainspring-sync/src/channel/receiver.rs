@@ -11,6 +11,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use mainspring_core::payload::Steps;
 use mainspring_core::sync::{Arc, hint, thread};
+use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -208,7 +209,16 @@ impl<T> Receiver<T> {
         self.shared.words().has_no_room()
     }
 
-    /// How many messages there can be; `None` if there is no bound.
+    /// Which receivers wait: for a person to read.
+    ///
+    /// No message is kept for a receiver that was woken, so that none is named for not fetching it:
+    /// whoever looks first has it.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.shared.receivers.diagnose()
+    }
+
+    /// How many messages there can be; `None` if there is no bound, or one of `usize::MAX`.
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.words().capacity()

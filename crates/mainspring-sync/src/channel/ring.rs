@@ -30,6 +30,7 @@
 
 use super::shape::{Position, Shape, Wide, Widths};
 use super::words::{Redeem, Refusal, Reserve, Room, Tail, Told, Turn, Vacancy, Words};
+use crate::room;
 use mainspring_core::payload::Steps;
 use mainspring_core::sync::atomic::{
     AtomicU64,
@@ -146,15 +147,21 @@ impl<T, W: Widths> Ring<T, W> {
     /// # Panics
     ///
     /// If it is none.
+    /// # Panics
+    ///
+    /// With `MS0016` if the slots take more memory than the allocator has.
+    #[track_caller]
     pub(crate) fn new(capacity: usize) -> Self {
         let shape = Shape::new(capacity);
         let slot = |index| Slot {
             stamp: AtomicU64::new(free(shape.first(index))),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         };
+        let mut slots = room::for_messages(capacity);
+        slots.extend((0..capacity).map(slot));
         Self {
             words: Words::new(shape, Some(capacity)),
-            slots: (0..capacity).map(slot).collect(),
+            slots: slots.into_boxed_slice(),
         }
     }
 

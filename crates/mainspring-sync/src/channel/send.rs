@@ -61,17 +61,19 @@ impl<'a, T> Send<'a, T> {
     }
 }
 
+const OVER: &str = "MS0017: a `Send` was polled after its message was gone (docs/errors.md)";
+
 impl<T> Future for Send<'_, T> {
     type Output = Result<(), SendError<T>>;
 
     /// # Panics
     ///
-    /// If it is polled after it was ready, or after [`take`](Self::take).
+    /// With `MS0017` if it is polled after it was ready, or after [`take`](Self::take).
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (ask, slot) = self.split();
         let value = slot.take();
-        let mut value = value.expect("a `Send` is not polled after its message is gone");
+        let mut value = value.expect(OVER);
         if ask.is_fresh() && !budget::is_spent() {
             value = match ask.reach().push(value) {
                 Push::Done(_) => {

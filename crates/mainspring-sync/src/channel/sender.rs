@@ -12,6 +12,7 @@ use super::{SendError, SendTimeoutError, TryReserveError, TrySendError};
 use crate::block;
 use mainspring_core::payload::Steps;
 use mainspring_core::sync::{Arc, hint, thread};
+use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
@@ -306,7 +307,17 @@ impl<T> Sender<T> {
         self.shared.words().has_no_room()
     }
 
-    /// How many messages there can be; `None` if there is no bound.
+    /// Which senders wait, and who was granted room and has not fetched it: for a person to read.
+    ///
+    /// There is no revocable channel, as there are revocable locks: a grant that is not fetched is
+    /// passed on when its future is dropped, taken over by another one of the same task, and waits
+    /// otherwise.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.shared.senders.diagnose()
+    }
+
+    /// How many messages there can be; `None` if there is no bound, or one of `usize::MAX`.
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.words().capacity()

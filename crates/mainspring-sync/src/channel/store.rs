@@ -20,6 +20,7 @@ pub(crate) enum Store<T> {
 
 impl<T> Store<T> {
     /// A storage for at most that many messages.
+    #[track_caller]
     pub(crate) fn bounded(capacity: usize) -> Self {
         if capacity <= RING_MOST {
             Self::Ring(Ring::new(capacity))

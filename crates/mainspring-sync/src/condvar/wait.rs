@@ -50,7 +50,7 @@ impl<'a, T: ?Sized> Future for Wait<'a, T> {
 
     /// # Panics
     ///
-    /// If it is polled after it was ready.
+    /// With `MS0017` if it is polled after it was ready.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<MutexGuard<'a, T>> {
         // SAFETY: [condvar.pinned] `waiter` and `lock` are not moved out of; the rest is not
         // pinned.
@@ -61,7 +61,7 @@ impl<'a, T: ?Sized> Future for Wait<'a, T> {
         let lock = unsafe { Pin::new_unchecked(&mut this.lock) };
         assert!(
             !matches!(this.stage, Stage::Done),
-            "a wait was polled after it was ready"
+            "MS0017: a `Wait` was polled after its end (docs/errors.md)"
         );
         if !matches!(this.stage, Stage::Locks { .. }) {
             let notified = waiter.poll_wait(cx, |_, (), why| match why {
@@ -134,7 +134,8 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for WaitWhile<'a, T, F> {
 
     /// # Panics
     ///
-    /// If it is polled after it was ready, or if the condition panics; the mutex is unlocked then.
+    /// With `MS0017` if it is polled after it was ready, or if the condition panics; the mutex is
+    /// unlocked then.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<MutexGuard<'a, T>> {
         // SAFETY: [condvar.pinned] `wait` is not moved out of; the rest is not pinned.
         let this = unsafe { self.get_unchecked_mut() };
@@ -145,7 +146,7 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for WaitWhile<'a, T, F> {
                 Some(wait) => ready!(wait.poll(cx)),
                 None => {
                     let guard = this.guard.take();
-                    guard.expect("a wait is not polled after it was ready")
+                    guard.expect("MS0017: a `WaitWhile` was polled after its end (docs/errors.md)")
                 }
             };
             wait.set(None);

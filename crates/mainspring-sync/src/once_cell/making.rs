@@ -10,6 +10,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+const OVER: &str = "MS0017: an initialiser was polled after its end (docs/errors.md)";
+
 /// What both futures do.
 struct Making<'a, T, F, Fut> {
     list: &'a WaitList<Init<T>>,
@@ -58,14 +60,14 @@ where
                 // CLAIM: [once-cell.right] if what follows unwinds, the right goes to the next.
                 Step::Make(right) => {
                     let start = this.start.take();
-                    let start = start.expect("a future is not polled after it was ready");
+                    let start = start.expect(OVER);
                     future.set(Some(start()));
                     this.right = Some(right);
                 }
             }
         }
         let right = this.right.take();
-        let right = right.expect("a future is not polled after it panicked");
+        let right = right.expect(OVER);
         let running = future.as_mut().as_pin_mut();
         let running = running.expect("made above, or by an earlier poll");
         let Poll::Ready(output) = running.poll(cx) else {

@@ -35,6 +35,15 @@ impl<T> Init<T> {
         &self.place
     }
 
+    #[inline]
+    pub(crate) fn place_mut(&mut self) -> &mut Place<T> {
+        &mut self.place
+    }
+
+    pub(crate) fn into_place(self) -> Place<T> {
+        self.place
+    }
+
     /// Under the lock: offers the right to the next, or lays it down.
     fn pass_on(&self, queue: &mut Queue<'_, Self>) {
         // CLAIM: [once-cell.right] taken until nobody wants it.

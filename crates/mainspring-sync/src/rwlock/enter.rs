@@ -175,13 +175,13 @@ impl<'a, T: ?Sized> Future for Upgrade<'a, T> {
 
     /// # Panics
     ///
-    /// If it is polled after it was ready.
+    /// With `MS0017` if it is polled after it was ready.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: [rwlock.pinned] `entering` is not moved out of; the guard is not pinned.
         let this = unsafe { self.get_unchecked_mut() };
         assert!(
             this.guard.is_some(),
-            "an upgrade was polled after it was ready"
+            "MS0017: an upgrade was polled after its end (docs/errors.md)"
         );
         // SAFETY: [rwlock.pinned] a projection of the pinned field.
         let entering = unsafe { Pin::new_unchecked(&mut this.entering) };

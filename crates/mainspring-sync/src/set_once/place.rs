@@ -49,6 +49,19 @@ impl<T> Place<T> {
         })
     }
 
+    /// The value, if it was put in, for its only user.
+    pub(crate) fn value_mut(&mut self) -> Option<&mut T> {
+        self.value.with_mut(|value| {
+            // SAFETY: [set-once.init] the borrow is exclusive.
+            unsafe { &mut *value }.as_mut()
+        })
+    }
+
+    /// The value, if it was put in.
+    pub(crate) fn into_value(self) -> Option<T> {
+        self.value.into_inner()
+    }
+
     /// Puts the value in; gives it back if there is one.
     ///
     /// # Safety

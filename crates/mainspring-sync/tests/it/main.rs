@@ -2,6 +2,8 @@
 
 mod channel;
 mod conformance;
+mod misuse;
+mod parts;
 mod rendezvous;
 mod story;
 

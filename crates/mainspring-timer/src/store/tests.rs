@@ -17,7 +17,7 @@ fn slab_uses_a_freed_index_again() {
 }
 
 #[test]
-#[should_panic(expected = "still in a wheel")]
+#[should_panic(expected = "MS0018: the entry is still in a wheel")]
 fn slab_refuses_to_free_what_is_linked() {
     let mut slab = Slab::new();
     let id = slab.add(());

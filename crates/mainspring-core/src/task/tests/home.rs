@@ -159,7 +159,7 @@ fn runnable_that_finds_no_home_leaks_its_future_and_says_so() {
 
 // WITNESS: scheduler.home
 #[test]
-#[should_panic(expected = "only at its scheduler's home")]
+#[should_panic(expected = "MS0018: a local task can be made only at its scheduler's home")]
 fn local_task_cannot_be_made_away_from_home() {
     let (scheduler, _queue) = home();
     let made = thread::spawn(move || {
@@ -172,7 +172,7 @@ fn local_task_cannot_be_made_away_from_home() {
 
 // WITNESS: scheduler.home
 #[test]
-#[should_panic(expected = "only at its scheduler's home")]
+#[should_panic(expected = "MS0018: a local task can be made only at its scheduler's home")]
 fn local_task_needs_a_scheduler_with_a_home() {
     let queue = Queue::new();
     let scheduler = SchedulerRef::from(queue);

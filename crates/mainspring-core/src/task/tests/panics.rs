@@ -205,7 +205,7 @@ fn panic_in_the_joiners_waker_leaves_task_and_worker_whole() {
 }
 
 #[test]
-#[should_panic(expected = "polled after its output")]
+#[should_panic(expected = "MS0017: a join handle was polled after its output")]
 fn join_handle_polled_after_its_output_panics() {
     let queue = Queue::new();
     let mut join = spawn(&queue, async {});

@@ -119,6 +119,7 @@ fn release_of_all_does_not_reach_who_comes_while_it_wakes() {
     });
 }
 
+// B128: a waiter of the list that a release of all works off is dropped meanwhile.
 // WITNESS: wait-list.newcomers, wait-list.node
 #[test]
 fn release_of_all_racing_a_drop_reaches_the_others() {
@@ -260,6 +261,7 @@ fn waiter_of_the_same_task_takes_over_what_is_not_polled() {
     });
 }
 
+// B145: registering and notifying under contention; there is no second queue.
 // WITNESS: wait-list.order, wait-list.hand-on
 #[test]
 fn permits_are_conserved_by_two_that_contend() {

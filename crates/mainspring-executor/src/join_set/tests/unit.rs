@@ -187,6 +187,7 @@ fn abort_ends_what_has_not_ended() {
     });
 }
 
+// B181
 #[test]
 fn drop_aborts_all_and_detach_lets_them_go_on() {
     let executor = LocalExecutor::new();

@@ -424,7 +424,7 @@ fn send_with_a_limit_gives_the_message_back() {
 }
 
 #[test]
-#[should_panic(expected = "a send is polled while it has its message")]
+#[should_panic(expected = "MS0017: a `Send` was polled after its message was gone")]
 fn send_polled_after_it_was_ready_panics() {
     let (sender, _receiver) = lossless(2);
     let mut send = pin!(sender.send(1));

@@ -380,7 +380,7 @@ fn closed_is_told_at_a_close_and_when_the_last_receiver_leaves() {
 
 // S19
 #[test]
-#[should_panic(expected = "room for one message")]
+#[should_panic(expected = "MS0016: a broadcast channel needs room for one message")]
 fn capacity_of_zero_is_refused() {
     let _ = lossy::<u8>(0);
 }

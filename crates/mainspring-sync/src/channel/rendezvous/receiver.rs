@@ -10,6 +10,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use mainspring_core::payload::{Steps, absorb};
 use mainspring_core::sync::Arc;
+use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -155,6 +156,14 @@ impl<T> Receiver<T> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         meeting::is_closed(&self.table)
+    }
+
+    /// Which receivers wait, and which were told of a message and have not come for it: for a
+    /// person to read. Either end says the same: to a sender nothing is offered, its message is
+    /// taken.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.table.diagnose()
     }
 
     /// Whether both are ends of one channel.

@@ -57,6 +57,8 @@ impl<'a, T> Send<'a, T> {
 
     /// Gives up: leaves the queue and returns the message. `None` if a receiver has taken it; then
     /// the send has succeeded, and says so if it is polled again.
+    /// That can be after any poll that was `Pending`; a channel that holds messages is different:
+    /// there a pending send always has its own.
     ///
     /// ```
     /// use mainspring_sync::channel;
@@ -205,14 +207,15 @@ impl<T> Future for Send<'_, T> {
 
     /// # Panics
     ///
-    /// If it is polled after it was ready, or after [`take`](Self::take) gave the message back.
+    /// With `MS0017` if it is polled after it was ready, or after [`take`](Self::take) gave the
+    /// message back.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: [letter.pinned] the node is not moved, and is reached shared.
         let this = unsafe { self.get_unchecked_mut() };
         let stage = this.stage;
         assert!(
             stage != Stage::Over,
-            "a `Send` is not polled after its message is gone"
+            "MS0017: a `Send` was polled after its message was gone (docs/errors.md)"
         );
         let unit = budget::poll_proceed(cx);
         if unit.is_pending() && stage == Stage::Known {

@@ -5,6 +5,7 @@ use super::{Send, UntilClosed};
 use crate::block;
 use crate::channel::{SendError, SendTimeoutError, TrySendError};
 use mainspring_core::sync::Arc;
+use mainspring_core::wait_list::Diagnosis;
 use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
@@ -131,6 +132,14 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         meeting::is_closed(&self.table)
+    }
+
+    /// Which receivers wait, and which were told of a message and have not come for it: for a
+    /// person to read. Either end says the same: to a sender nothing is offered, its message is
+    /// taken.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.table.diagnose()
     }
 
     /// Whether both are ends of one channel.

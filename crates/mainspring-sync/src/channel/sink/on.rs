@@ -82,13 +82,13 @@ impl<T> Sink<T> for Sender<T> {
     ///
     /// # Panics
     ///
-    /// If `poll_ready` was not ready before.
+    /// With `MS0018` if `poll_ready` was not ready before.
     fn start_send(self: Pin<&mut Self>, item: T) -> Result<(), Self::Error> {
         let this = self.get_mut();
         let is_ready = std::mem::take(&mut this.sink.is_ready);
         assert!(
             is_ready,
-            "`start_send` without a `poll_ready` that was ready"
+            "MS0018: `start_send` without a `poll_ready` that was ready (docs/errors.md)"
         );
         let Sender { shared, sink } = this;
         sink.ask.wait(|| Ask::new(Arc::clone(shared)), Ask::spend);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// S19.
 #[test]
-#[should_panic(expected = "channel::rendezvous")]
+#[should_panic(expected = "MS0016: a channel of capacity 0")]
 fn capacity_of_nothing_is_refused() {
     let _ = bounded::<u8>(0);
 }

@@ -35,7 +35,7 @@ fn sink_holds_room_between_ready_and_send() {
 }
 
 #[test]
-#[should_panic(expected = "without a `poll_ready`")]
+#[should_panic(expected = "MS0018: `start_send` without a `poll_ready`")]
 fn sink_that_was_not_ready_takes_nothing() {
     let (mut tx, _rx) = bounded(1);
     let _ = Pin::new(&mut tx).start_send(1);

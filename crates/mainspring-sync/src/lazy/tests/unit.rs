@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::task::{Poll, Waker};
 use std::thread;
 
+// B184: who polled it last is gone, and nothing says that it is being polled.
 // WITNESS: lazy.driver
 #[test]
 fn initialiser_of_a_dropped_waiter_is_polled_on_by_the_next() {

@@ -123,7 +123,7 @@ fn pop_empties_the_wheel_whatever_the_deadlines() {
 }
 
 #[test]
-#[should_panic(expected = "in a wheel already")]
+#[should_panic(expected = "MS0018: the entry is in a wheel already")]
 fn insert_refuses_an_entry_that_is_linked() {
     let mut wheel = wheel_of(Nanos::ZERO, &[Nanos(5)]);
     wheel.insert(Nanos(6), 0);

@@ -72,6 +72,7 @@ fn completer_dropped_resolves_to_the_error() {
     });
 }
 
+// B149
 // WITNESS: completion.alive, completion.freed-once
 #[test]
 fn polled_then_dropped_racing_complete_the_value_has_one_owner() {
@@ -86,6 +87,7 @@ fn polled_then_dropped_racing_complete_the_value_has_one_owner() {
     });
 }
 
+// B149
 // WITNESS: completion.freed-once
 #[test]
 fn polled_then_dropped_racing_the_completers_drop_frees_once() {
@@ -98,6 +100,7 @@ fn polled_then_dropped_racing_the_completers_drop_frees_once() {
     });
 }
 
+// B148
 // WITNESS: completion.alive
 #[test]
 fn close_racing_complete_then_every_method_answers() {

@@ -240,7 +240,7 @@ fn message_is_taken_back_in_every_state_but_received() {
 }
 
 #[test]
-#[should_panic = "its message is gone"]
+#[should_panic = "MS0017: a `Send` was polled after its message was gone"]
 fn send_that_is_polled_after_its_message_was_taken_back_panics() {
     let (tx, _rx) = channel::rendezvous();
     let mut send = Hand::waiting(tx.send(1));
