@@ -1,8 +1,8 @@
 use crate::Executor;
 use mainspring_core::task::yield_now;
 use mainspring_core::time::sleep;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 // WITNESS: executor.inside, executor.noticed, executor.handed-on
@@ -72,25 +72,29 @@ fn drop_drops_what_has_not_ended_and_its_wakers_stay_harmless() {
 // WITNESS: executor.kept
 #[test]
 fn a_forgotten_executor_drops_nothing_however_late_it_is_woken() {
-    let dropped: &'static AtomicUsize = Box::leak(Box::default());
-    struct Counted(&'static AtomicUsize);
+    struct Counted(Arc<AtomicUsize>);
     impl Drop for Counted {
         fn drop(&mut self) {
             self.0.fetch_add(1, Relaxed);
         }
     }
-    let waker = Mutex::new(None);
-    let executor = Box::leak(Box::new(Executor::new()));
-    let counted = Counted(dropped);
-    let waker = &*Box::leak(Box::new(waker));
+    /// What is forgotten on purpose stays reachable, so that a leak checker tells it from a leak.
+    static FORGOTTEN: Mutex<Vec<&Executor<'static>>> = Mutex::new(Vec::new());
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let waker = Arc::new(Mutex::new(None));
+    let executor: &'static Executor<'static> = Box::leak(Box::new(Executor::new()));
+    FORGOTTEN.lock().unwrap().push(executor);
     executor
-        .spawn(async move {
-            let _counted = counted;
-            std::future::poll_fn(|cx| {
-                *waker.lock().unwrap() = Some(cx.waker().clone());
-                std::task::Poll::<()>::Pending
-            })
-            .await;
+        .spawn({
+            let (counted, waker) = (Counted(Arc::clone(&dropped)), Arc::clone(&waker));
+            async move {
+                let _counted = counted;
+                std::future::poll_fn(|cx| {
+                    *waker.lock().unwrap() = Some(cx.waker().clone());
+                    std::task::Poll::<()>::Pending
+                })
+                .await;
+            }
         })
         .detach();
     executor.run(async { yield_now().await });
