@@ -240,7 +240,7 @@ pub(crate) fn sink_carries_each_message_once<H: Host>() {
                     for _ in 0..MESSAGES {
                         SinkExt::send(&mut tx, producer.stamp()).await.unwrap();
                     }
-                    tx.close().await.unwrap();
+                    SinkExt::close(&mut tx).await.unwrap();
                 }));
             }
             let mut producer = history.producer();
