@@ -87,3 +87,19 @@ pub use self::wait_group::WaitGroup;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// A ring for values that no machine has room for: a panic and not an abort. It is tried here, since
+/// a sanitizer, which builds every other test, cannot compile frames of that size.
+///
+/// ```
+/// for capacity in [1, 4_096] {
+///     let refused = std::panic::catch_unwind(|| {
+///         drop(mainspring_sync::channel::bounded::<[u8; 1 << 50]>(capacity));
+///     });
+///     let payload = refused.expect_err("there is no such memory");
+///     let message = payload.downcast_ref::<String>().expect("a message");
+///     assert!(message.starts_with("MS0016: a channel of "), "{message}");
+/// }
+/// ```
+#[cfg(doctest)]
+struct TooLarge;
