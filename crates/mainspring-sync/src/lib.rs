@@ -88,8 +88,8 @@ pub use self::wait_group::WaitGroup;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// A ring for values that no machine has room for: a panic and not an abort. It is tried here, since
-/// a sanitizer, which builds every other test, cannot compile frames of that size.
+/// A ring for values that no machine has room for: a panic and not an abort. It is tried here,
+/// since a sanitizer, which builds every other test, cannot compile frames of that size.
 ///
 /// ```
 /// for capacity in [1, 4_096] {

@@ -75,7 +75,7 @@ fn instrumented(command: Command) -> Command {
     command
         .env(
             "ASAN_OPTIONS",
-            "detect_leaks=1:detect_stack_use_after_return=1",
+            "detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
         )
         // Properties run in the test stage; here a few cases find what there is to find.
         .env("PROPTEST_CASES", "16")
