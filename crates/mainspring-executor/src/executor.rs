@@ -21,6 +21,7 @@ mod shared;
 use self::shared::{Launcher, Scheduler, Shared, SharedRef};
 use crate::block_on::refuse_inside_a_poll;
 use crate::drive::Drive;
+use crate::outer_turn::OuterTurn;
 use crate::pace::Pace;
 use crate::root::Root;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver, Until};
@@ -202,7 +203,7 @@ impl<'a> Executor<'a> {
         let root = Root::new(Arc::clone(&handle));
         let waker = root.waker();
         let mut cx = Context::from_waker(&waker);
-        let _turn = RestoreTurn(poll::turn_now());
+        let _turn = OuterTurn::keep();
         let _entered = handle
             .enter()
             .and(spawn::enter(&self.spawner))
@@ -350,15 +351,6 @@ struct HandOn<'e>(&'e Shared);
 impl Drop for HandOn<'_> {
     fn drop(&mut self) {
         self.0.hand_on();
-    }
-}
-
-/// Puts the thread's turn clock back, on unwind too.
-struct RestoreTurn(time::Nanos);
-
-impl Drop for RestoreTurn {
-    fn drop(&mut self) {
-        poll::begin_turn(self.0);
     }
 }
 

@@ -44,6 +44,7 @@ mod executor;
 mod home;
 pub mod join_set;
 mod local;
+mod outer_turn;
 mod pace;
 mod pool;
 mod queue;

@@ -1,12 +1,11 @@
 //! The time in which an executor runs on its thread: everything that is current then.
 
 use super::{CURRENT, LocalExecutor};
+use crate::outer_turn::OuterTurn;
 use crate::worker::Worker;
 use mainspring_core::context::Entered;
 use mainspring_core::driver::Until;
-use mainspring_core::poll;
 use mainspring_core::task::Resident;
-use mainspring_core::time::Nanos;
 use mainspring_core::{blocking, shutdown, spawn};
 use std::sync::Arc;
 
@@ -14,7 +13,8 @@ use std::sync::Arc;
 pub(super) struct Running<'a> {
     executor: &'a LocalExecutor,
     worker: Option<Worker>,
-    outer_turn: Nanos,
+    /// Goes back after the worker, before what was current.
+    _outer_turn: OuterTurn,
     _entered: Entered,
     _resident: Resident,
 }
@@ -46,7 +46,7 @@ impl<'a> Running<'a> {
         Self {
             executor,
             worker,
-            outer_turn: poll::turn_now(),
+            _outer_turn: OuterTurn::keep(),
             _entered: entered,
             _resident: hub.tasks().enter(),
         }
@@ -68,6 +68,5 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.executor.worker.replace(self.worker.take());
-        poll::begin_turn(self.outer_turn);
     }
 }

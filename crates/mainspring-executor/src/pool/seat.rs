@@ -13,6 +13,7 @@
 use super::PoolHandle;
 use super::thread::Plan;
 use crate::drive::Drive;
+use crate::outer_turn::OuterTurn;
 use crate::root::Root;
 use mainspring_core::driver::{Driver, DriverHandle, Until};
 use mainspring_core::{blocking, poll, shutdown, spawn, time};
@@ -124,8 +125,7 @@ pub(super) fn block_on<F: Future>(
     let root = Root::new(Arc::clone(handle));
     let waker = root.waker();
     let mut cx = Context::from_waker(&waker);
-    let outer_turn = poll::turn_now();
-    let _turn = RestoreTurn(outer_turn);
+    let _turn = OuterTurn::keep();
     let hub = pool.hub();
     let _entered = handle
         .enter()
@@ -151,14 +151,5 @@ pub(super) fn block_on<F: Future>(
             Until::Forever
         };
         now = drive.park(until).now;
-    }
-}
-
-/// Puts the thread's turn clock back, on unwind too.
-struct RestoreTurn(time::Nanos);
-
-impl Drop for RestoreTurn {
-    fn drop(&mut self) {
-        poll::begin_turn(self.0);
     }
 }
