@@ -49,6 +49,7 @@
 mod ask;
 mod blocks;
 mod error;
+mod late;
 mod many;
 mod permit;
 mod place;

@@ -6,6 +6,7 @@
 //! - **ask.holds** — a request that holds a permit gives it on exactly once: to its owner, or back.
 
 use super::Closed;
+use super::late::Late;
 use super::place::Waits;
 use super::reach::{Copied, Reach, ToSenders};
 use super::shared::{Grant, Shared};
@@ -21,7 +22,7 @@ use std::task::{Context, Poll};
 pub(crate) struct Ask<R: Reach + Copied> {
     reach: R,
     /// Made at the first poll that has to wait.
-    waiter: Option<Waiter<ToSenders<R>>>,
+    waiter: Late<Waiter<ToSenders<R>>>,
     /// A permit was granted and is not used yet.
     holds: bool,
     /// It has a place in the queue, or was granted a permit there.
@@ -29,10 +30,11 @@ pub(crate) struct Ask<R: Reach + Copied> {
 }
 
 impl<R: Reach + Copied> Ask<R> {
+    #[inline(always)]
     pub(crate) fn new(reach: R) -> Self {
         Self {
             reach,
-            waiter: None,
+            waiter: Late::new(),
             holds: false,
             waits: false,
         }
@@ -103,15 +105,10 @@ impl<R: Reach + Copied> Ask<R> {
                 Reserve::Full | Reserve::Busy | Reserve::Queue => {}
             }
         }
-        let waiter = match &mut self.waiter {
-            Some(waiter) => waiter,
-            none => {
-                // Written where it stays; there is nothing to be dropped.
-                let waiter = Waiter::new(ToSenders(self.reach.copied()), 0);
-                std::mem::forget(none.replace(waiter));
-                none.as_mut().expect("it was written just now")
-            }
-        };
+        let reach = &self.reach;
+        let waiter = self
+            .waiter
+            .made_with(|| Waiter::new(ToSenders(reach.copied()), 0));
         // SAFETY: [ask.pinned] part of `self`, which `poll` got pinned; dropped in place.
         let mut waiter = unsafe { Pin::new_unchecked(waiter) };
         // Also if the poll unwinds.
@@ -156,10 +153,19 @@ impl<R: Reach + Copied> Ask<R> {
     }
 
     #[inline(never)]
+    fn end(&mut self) {
+        if self.waits || self.holds {
+            self.give_up();
+        } else {
+            // In no list; nothing comes back from it.
+            self.waiter.clear();
+        }
+    }
+
     fn give_up(&mut self) {
         self.waits = false;
-        // Assigning drops the waiter in place; an offer that it had goes to the next.
-        self.waiter = None;
+        // An offer that it had goes to the next.
+        self.waiter.clear();
         let shared = self.reach.shared();
         if std::mem::take(&mut self.holds) {
             // CLAIM: [ask.holds]
@@ -178,9 +184,9 @@ impl<R: Reach + Copied> Waits for Ask<R> {
 impl<R: Reach + Copied> Drop for Ask<R> {
     #[inline]
     fn drop(&mut self) {
-        // Else its waiter is in no list, and nothing comes back from it.
-        if self.waits || self.holds {
-            self.give_up();
+        // CLAIM: [late.made] one that never had to wait has no waiter, and nothing comes back.
+        if self.waiter.is_made() || self.holds {
+            self.end();
         }
     }
 }

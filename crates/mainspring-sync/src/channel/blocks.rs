@@ -166,7 +166,7 @@ impl<T, W: Widths> Blocks<T, W> {
     }
 
     /// Adds a message at the end. Never Busy.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&self, value: T, turn: Turn) -> Push<T> {
         let mut tail = self.words.tail();
         loop {
@@ -313,7 +313,7 @@ impl<T, W: Widths> Blocks<T, W> {
     }
 
     /// Takes the oldest message.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn pop(&self) -> Pop<T> {
         let mut pin = self.enter();
         // Always after we entered: it is not seen in an earlier lap than the one entered.

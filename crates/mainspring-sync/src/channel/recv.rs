@@ -8,10 +8,12 @@
 
 use super::Closed;
 use super::ask::look_again;
+use super::late::Late;
 use super::place::Waits;
 use super::reach::{Copied, Reach, ToReceivers};
 use super::ring::Pop;
 use super::shared::Shared;
+use mainspring_core::payload::Steps;
 use mainspring_core::wait::{self, WaitKind};
 use mainspring_core::wait_list::{Waiter, Why};
 use mainspring_core::{CancelSafe, budget};
@@ -24,7 +26,7 @@ use std::task::{Context, Poll};
 pub(crate) struct Pull<R: Reach + Copied> {
     reach: R,
     /// Made at the first poll that has to wait.
-    waiter: Option<Waiter<ToReceivers<R>>>,
+    waiter: Late<Waiter<ToReceivers<R>>>,
     /// It is in the queue, or was told to look.
     waits: bool,
     /// It was told to look and found a message that is still being written.
@@ -32,10 +34,11 @@ pub(crate) struct Pull<R: Reach + Copied> {
 }
 
 impl<R: Reach + Copied> Pull<R> {
+    #[inline(always)]
     pub(crate) fn new(reach: R) -> Self {
         Self {
             reach,
-            waiter: None,
+            waiter: Late::new(),
             waits: false,
             owes: false,
         }
@@ -82,8 +85,18 @@ impl<R: Reach + Copied> Pull<R> {
     }
 
     #[inline(never)]
+    fn end(&mut self) {
+        let mut steps = Steps::default();
+        if self.waits || self.owes {
+            steps.run(|| self.leave());
+        }
+        // CLAIM: [late.made] whatever a stranger's waker does.
+        steps.run(|| self.waiter.clear());
+        steps.finish();
+    }
+
     fn leave(&mut self) {
-        if let Some(waiter) = &mut self.waiter {
+        if let Some(waiter) = self.waiter.get() {
             // SAFETY: [pull.pinned] part of `self`, which is pinned if this waiter ever was.
             let waiter = unsafe { Pin::new_unchecked(waiter) };
             // CLAIM: [pull.owes] told to look, and never did.
@@ -95,7 +108,7 @@ impl<R: Reach + Copied> Pull<R> {
     }
 
     fn take_release(&mut self) -> bool {
-        self.waiter.as_mut().is_some_and(|waiter| {
+        self.waiter.get().is_some_and(|waiter| {
             // SAFETY: [pull.pinned] part of `self`, which `poll` got pinned; dropped in place.
             unsafe { Pin::new_unchecked(waiter) }.take_release()
         })
@@ -104,15 +117,10 @@ impl<R: Reach + Copied> Pull<R> {
     #[inline(never)]
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Result<R::Item, Closed>> {
         let shared = self.reach.shared();
-        let waiter = match &mut self.waiter {
-            Some(waiter) => waiter,
-            none => {
-                // Written where it stays; there is nothing to be dropped.
-                let waiter = Waiter::new(ToReceivers(self.reach.copied()), ());
-                std::mem::forget(none.replace(waiter));
-                none.as_mut().expect("it was written just now")
-            }
-        };
+        let reach = &self.reach;
+        let waiter = self
+            .waiter
+            .made_with(|| Waiter::new(ToReceivers(reach.copied()), ()));
         // SAFETY: [pull.pinned] part of `self`, which `poll` got pinned; dropped in place.
         let waiter = unsafe { Pin::new_unchecked(waiter) };
         let mut was_told = self.owes;
@@ -154,9 +162,9 @@ impl<R: Reach + Copied> Waits for Pull<R> {
 impl<R: Reach + Copied> Drop for Pull<R> {
     #[inline]
     fn drop(&mut self) {
-        // One that does not wait is the common case.
-        if self.waits || self.owes {
-            self.leave();
+        // CLAIM: [late.made] one that never had to wait has no waiter, and owes nothing.
+        if self.waiter.is_made() {
+            self.end();
         }
     }
 }

@@ -187,8 +187,23 @@ impl<T, W: Widths> Ring<T, W> {
     }
 
     /// Adds a message at the end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&self, value: T, turn: Turn) -> Push<T> {
+        let tail = self.words.tail();
+        let slot = self.slot(tail.position());
+        if tail.is_plain()
+            && slot.is_free_for(tail.position())
+            && let Ok(claimed) = self.words.claim(tail)
+        {
+            slot.write(claimed.position, value);
+            return Push::Done(claimed.told);
+        }
+        self.push_minding(value, turn)
+    }
+
+    /// As [`push`](Self::push), minding whatever there is to be minded.
+    #[inline(never)]
+    fn push_minding(&self, value: T, turn: Turn) -> Push<T> {
         let mut tail = self.words.tail();
         loop {
             match tail.refusal(turn) {
@@ -269,8 +284,22 @@ impl<T, W: Widths> Ring<T, W> {
     }
 
     /// Takes the oldest message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&self) -> Pop<T> {
+        let head = self.words.head();
+        let slot = self.slot(head.position());
+        if slot.holds(head.position())
+            && let Ok(taken) = self.words.take(head)
+        {
+            let next = self.words.shape().lapped(taken.position);
+            return Pop::Got(slot.read_out(next), taken.senders_wait);
+        }
+        self.pop_again()
+    }
+
+    /// As [`pop`](Self::pop), where the first look brought nothing.
+    #[inline(never)]
+    fn pop_again(&self) -> Pop<T> {
         let mut head = self.words.head();
         loop {
             let slot = self.slot(head.position());

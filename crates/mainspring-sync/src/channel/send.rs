@@ -90,7 +90,8 @@ impl<T> Future for Send<'_, T> {
     }
 }
 
-/// Asks for room, then sends what is in `slot`.
+/// Asks for room, then sends what is in `slot`. Out of line: what need not wait stays small.
+#[inline(never)]
 pub(crate) fn poll_queued<T>(
     mut ask: Pin<&mut Ask<&Shared<T>>>,
     slot: &mut Option<T>,

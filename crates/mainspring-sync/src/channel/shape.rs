@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //!
-//! - **shape.wrap** — `next`, `add` and `distance` agree across the end of the laps as anywhere
+//! - **shape.wrap** — `stepped`, `add` and `distance` agree across the end of the laps as anywhere
 //!   else: positions that are at most half of all laps apart have the right distance and sign.
 //!
 //! # Rejected
@@ -91,13 +91,26 @@ impl<W: Widths> Shape<W> {
         Position(index as u64)
     }
 
-    /// The position after this one.
+    /// The word whose highest field, from bit `shift` on, is a position, with the next one there.
+    ///
+    /// An addition, and a look at whether it has left the slots of the lap: where their number is
+    /// a power of two, the carry is the next lap.
     #[inline(always)]
-    pub(crate) fn next(self, position: Position) -> Position {
-        if self.index(position) as u64 + 1 < self.slots {
-            return Position(position.0 + 1);
+    pub(crate) fn stepped(self, word: u64, shift: u32) -> u64 {
+        let unused = u64::BITS - shift - W::POSITION;
+        let next = word.wrapping_add(1 << shift) & (u64::MAX >> unused);
+        if next >> shift & self.index_mask == self.slots {
+            return self.in_next_lap(word, shift);
         }
-        Position(((position.0 | self.index_mask) + 1) & Self::POSITIONS)
+        next
+    }
+
+    /// As [`stepped`](Self::stepped), from the last slot of a lap that has spare indices.
+    #[cold]
+    fn in_next_lap(self, word: u64, shift: u32) -> u64 {
+        let rest = word & ((1 << shift) - 1);
+        let next = ((word >> shift | self.index_mask) + 1) & Self::POSITIONS;
+        rest | next << shift
     }
 
     /// The position on the same slot, one lap later.

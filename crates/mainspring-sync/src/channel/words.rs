@@ -133,7 +133,7 @@ impl<W: Widths> Words<W> {
     pub(crate) fn claim(&self, seen: Tail<W>) -> Result<Claimed, Tail<W>> {
         debug_assert!(!seen.is_closed(), "words.closed: a claim after the end");
         let position = seen.position();
-        let bits = seen.at(self.shape.next(position));
+        let bits = seen.stepped(self.shape);
         // ORDERING: [words.window] AcqRel. Beside permits a claim gets a slot that whoever counted
         // one of them found read out, perhaps another thread, and leaves them one that it found so
         // itself. One step weaker, the write would race with the reading of the message before.
@@ -208,8 +208,11 @@ impl<W: Widths> Words<W> {
         debug_assert!(seen.held() > 0, "words.capacity: a permit out of nothing");
         let position = seen.position();
         let is_gone = seen.bits & GONE != 0;
-        let to = |position| seen.at(self.shape.next(position));
-        let bits = if is_gone { seen.bits } else { to(position) };
+        let bits = if is_gone {
+            seen.bits
+        } else {
+            seen.stepped(self.shape)
+        };
         // ORDERING: [words.window] Acquire, pairs with `hold` and `claim`: the slot was read out,
         // as one of those who counted permits has seen.
         // ORDERING: [words.ended] Release, pairs with the load in `vacancy`: of the last permit.
@@ -247,8 +250,7 @@ impl<W: Widths> Words<W> {
     #[inline(always)]
     pub(crate) fn take(&self, seen: Head<W>) -> Result<Taken, Head<W>> {
         let position = seen.position();
-        let rest = seen.bits & ((1 << Tail::<W>::POSITION_SHIFT) - 1);
-        let bits = rest | self.shape.next(position).0 << Tail::<W>::POSITION_SHIFT;
+        let bits = self.shape.stepped(seen.bits, Tail::<W>::POSITION_SHIFT);
         // Relaxed is enough: the slot's own stamp carries the message, and the note is in the word.
         let swapped = self
             .head
@@ -257,7 +259,7 @@ impl<W: Widths> Words<W> {
         match swapped {
             Ok(_) => Ok(Taken {
                 position,
-                senders_wait: rest & SENDERS_WAIT != 0,
+                senders_wait: seen.bits & SENDERS_WAIT != 0,
             }),
             Err(now) => Err(Head::of(now)),
         }

@@ -1,6 +1,6 @@
 //! The values of the two words.
 
-use super::super::shape::{Position, Widths};
+use super::super::shape::{Position, Shape, Widths};
 use super::verdict::{Refusal, Told, Turn};
 use std::fmt;
 use std::marker::PhantomData;
@@ -73,9 +73,17 @@ impl<W: Widths> Tail<W> {
         (turn == Turn::Newcomer).then_some(Refusal::Queue)
     }
 
-    pub(super) fn at(self, position: Position) -> u64 {
-        let rest = self.bits & ((1 << Self::POSITION_SHIFT) - 1);
-        rest | position.0 << Self::POSITION_SHIFT
+    /// Whether the channel is open, nobody holds a permit and no sender waits: there is nothing to
+    /// be minded but the slot.
+    #[inline(always)]
+    pub(crate) fn is_plain(self) -> bool {
+        self.bits & (CLOSED | SENDERS_WAIT | Self::HELD_MAX << HELD_SHIFT) == 0
+    }
+
+    /// The bits of this word with the next position.
+    #[inline(always)]
+    pub(super) fn stepped(self, shape: Shape<W>) -> u64 {
+        shape.stepped(self.bits, Self::POSITION_SHIFT)
     }
 
     /// Whom a message concerns that was claimed by replacing this word, with `held` permits left.
