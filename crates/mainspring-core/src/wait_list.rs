@@ -47,6 +47,9 @@
 //!   the lock was released; one that has been woken and not polled since needs no other wake.
 //! - **wait-list.revoke** — an offer is revoked only when a poll of its task that began after it
 //!   ends with the offer untaken.
+//! - **wait-list.retired** — what revoking reaches is a waiter's own node and the heap's part of its
+//!   list, in which it has a share; the list's owner takes the kind, or the list, from there only
+//!   after it was retired under the lock, and what is retired leads to no kind and no node.
 //!
 //! # Edges
 //!
@@ -65,10 +68,13 @@
 //! a future that its task has stopped polling, for whoever would take it back had to reach a node
 //! that its owner may free; the slot is outside of the node. A generation instead of splicing at
 //! a release of all: `wake_one` during the release would find the doomed ones at the head and spend
-//! itself on them.
+//! itself on them. A revocable list inside of its primitive, as a strict one is: a waiter that only
+//! borrows it may be forgotten, and when the poll of its task ends nothing tells that the primitive
+//! has moved.
 
 mod diagnose;
 mod entry;
+mod home;
 mod inner;
 mod lone;
 mod queue;
@@ -80,11 +86,11 @@ pub use self::diagnose::{Cure, Diagnosis, Offer};
 pub use self::queue::{Queue, Scan};
 pub use self::waiter::{Holds, Waiter, Why};
 
-use self::inner::Inner;
-use self::lone::Lone;
+use self::home::{Core, Home};
 use self::section::Section;
-use crate::sync::{Arc, Brief};
+use crate::sync::Arc;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// From which end of the queue a waiter is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -171,8 +177,8 @@ impl Kind for () {
 /// # Complexity
 ///
 /// Waiting, leaving and waking one are O(1); a waiter's first poll also looks through the offers
-/// that are out. Nothing allocates, except one small box for each future that waits in a revocable
-/// list.
+/// that are out. Nothing allocates, except that a revocable list lies on the heap, with one small
+/// box for each future that waits in it.
 ///
 /// # A notification that is remembered
 ///
@@ -231,10 +237,7 @@ impl Kind for () {
 /// # assert!(poll(waits.as_mut(), &mut cx).is_ready());
 /// ```
 pub struct WaitList<K: Kind = ()> {
-    kind: K,
-    revocable: bool,
-    inner: Brief<Inner<K>>,
-    lone: Lone<K>,
+    home: Home<K>,
 }
 
 // SAFETY: [wait-list.state] the pointers in `inner` lead to nodes whose state may be touched by
@@ -244,16 +247,17 @@ unsafe impl<K: Kind + Send> Send for WaitList<K> where K::Key: Send {}
 // SAFETY: [wait-list.state] as for `Send`; in addition the kind is shared.
 unsafe impl<K: Kind + Sync> Sync for WaitList<K> where K::Key: Send {}
 
+// What a panic leaves of it is whole, if that is so of the kind.
+impl<K: Kind + UnwindSafe> UnwindSafe for WaitList<K> {}
+impl<K: Kind + RefUnwindSafe> RefUnwindSafe for WaitList<K> {}
+
 impl<K: Kind> WaitList<K> {
     /// An empty list in *strict* mode: only a waiter of the same task can take over an offer.
     #[must_use]
     #[cfg(not(all(mainspring_loom, feature = "loom")))]
     pub const fn new(kind: K) -> Self {
         Self {
-            kind,
-            revocable: false,
-            inner: Brief::new(Inner::new()),
-            lone: Lone::new(),
+            home: Home::inline(kind),
         }
     }
 
@@ -262,45 +266,53 @@ impl<K: Kind> WaitList<K> {
     #[cfg(all(mainspring_loom, feature = "loom"))]
     pub fn new(kind: K) -> Self {
         Self {
-            kind,
-            revocable: false,
-            inner: Brief::new(Inner::new()),
-            lone: Lone::new(),
+            home: Home::inline(kind),
         }
     }
 
     /// An empty list in *revocable* mode: in addition, an executor that keeps the poll record
     /// (ours) takes an offer back from a task that was polled and did not take it.
     ///
-    /// The executor may do so from another thread than the waiter's, hence the bounds.
+    /// The executor may do so from another thread than the waiter's, hence the bounds; and when the
+    /// waiter was forgotten, wherever the list is by then. Such a waiter's place is kept as in every
+    /// list, but what is offered to it goes on while the task that polled it is polled.
+    ///
+    /// Allocates, once for the list and once for each waiter.
     #[must_use]
     pub fn revocable(kind: K) -> Self
     where
-        K: Sync,
+        K: Sync + 'static,
         K::Key: Send,
     {
-        let mut list = Self::new(kind);
-        list.revocable = true;
-        list
+        Self {
+            home: Home::shared(kind),
+        }
+    }
+
+    #[inline]
+    fn core(&self) -> &Core<K> {
+        self.home.core()
     }
 
     /// The words that the primitive's fast path reads.
     #[inline]
     pub fn kind(&self) -> &K {
-        &self.kind
+        self.core().kind()
     }
 
     /// The words that the primitive's fast path reads, for their only user.
+    ///
+    /// Allocates if waiters of a revocable list were forgotten: nobody takes back from these then.
     #[inline]
     pub fn kind_mut(&mut self) -> &mut K {
-        &mut self.kind
+        self.home.kind_mut()
     }
 
     /// The words that the primitive's fast path reads, without the list. A waiter that was
     /// forgotten stays forgotten.
     #[must_use]
     pub fn into_kind(self) -> K {
-        self.kind
+        self.home.into_kind()
     }
 
     /// Calls `f` with the queue, under the lock, for changes that must agree with it. Whoever is
@@ -313,7 +325,7 @@ impl<K: Kind> WaitList<K> {
     /// With the first panic of a waker, when every waker was called.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut Queue<'_, K>) -> R) -> R {
-        let mut section = Section::new(self);
+        let mut section = Section::new(self.core());
         f(&mut section.queue())
     }
 
@@ -336,7 +348,7 @@ impl<K: Kind> WaitList<K> {
     /// Who waits, and which offers have not been taken up: for a person to read.
     #[must_use]
     pub fn diagnose(&self) -> Diagnosis {
-        Diagnosis::of(self)
+        Diagnosis::of(self.core())
     }
 }
 
@@ -349,9 +361,10 @@ impl<K: Kind + Default> Default for WaitList<K> {
 impl<K: Kind> fmt::Debug for WaitList<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("WaitList");
-        out.field("revocable", &self.revocable);
-        match self.inner.try_lock() {
-            Some(inner) => inner.fields(&mut out, &self.lone),
+        let core = self.core();
+        out.field("revocable", &core.is_revocable);
+        match core.inner.try_lock() {
+            Some(inner) => inner.fields(&mut out, &core.lone),
             None => {
                 out.field("locked", &true);
             }

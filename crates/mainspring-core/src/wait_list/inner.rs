@@ -21,6 +21,8 @@ pub(super) struct Inner<K: Kind> {
     /// How many releases of all there were.
     pub(super) epoch: u64,
     pub(super) closed: bool,
+    /// Whether this is what a list has left behind: nothing is in it.
+    pub(super) is_retired: bool,
 }
 
 /// How a node left its list.
@@ -49,7 +51,15 @@ impl<K: Kind> Inner<K> {
             arrivals: 0,
             epoch: 0,
             closed: false,
+            is_retired: false,
         }
+    }
+
+    /// Leaves nothing behind but the word that this is no list any more.
+    pub(super) fn retire(&mut self) -> Self {
+        let mut left = Self::new();
+        left.is_retired = true;
+        std::mem::replace(self, left)
     }
 
     pub(super) fn fields(&self, out: &mut fmt::DebugStruct<'_, '_>, lone: &Lone<K>) {

@@ -10,9 +10,10 @@
 //! Lock order: the table's shard, then the list. An offer is made under the list's lock and never
 //! touches the table.
 
+use super::Kind;
 use super::entry::{Entry, Held};
+use super::home::{Share, Shared};
 use super::section::Section;
-use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
 use crate::payload::absorb;
@@ -114,8 +115,8 @@ impl Table {
                 if watched.task != task {
                     continue;
                 }
-                // SAFETY: [wait-list.revoke] `call` was made for these two pointers; both are
-                // alive until the watch is unlinked, which takes this lock.
+                // SAFETY: [wait-list.revoke] `call` was made for the kind of these two; the node
+                // is alive until the watch is unlinked, which takes this lock.
                 let left_over = unsafe { (watched.call)(watched, began, &mut batch) };
                 if left_over || !batch.has_room() {
                     is_done = false;
@@ -135,19 +136,23 @@ impl Table {
 
 struct Watched {
     task: u64,
-    list: NonNull<()>,
+    share: Share,
     node: NonNull<()>,
     call: unsafe fn(&Watched, u64, &mut WakeBatch) -> bool,
 }
 
 /// # Safety
 ///
-/// `watched` was made by [`Watch::new`] for this kind, and its list and node are alive.
+/// `watched` was made by [`Watch::new`] for this kind, and its node is alive.
 unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) -> bool {
-    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract; it may be used from this
-    // thread, because only `WaitList::revocable` makes lists that are watched.
-    let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
-    let mut section = Section::new(list);
+    // SAFETY: [wait-list.revoke] of this kind by the contract; it may be used from this thread,
+    // because only `WaitList::revocable` makes lists that are watched.
+    let core = unsafe { watched.share.core::<K>() };
+    let mut section = Section::new(core);
+    if section.inner().is_retired {
+        // CLAIM: [wait-list.retired] the waiter was forgotten, and the list is gone from here.
+        return false;
+    }
     section.collect_in(batch);
     // SAFETY: [wait-list.node] alive by the contract, and the lock is held.
     let node = unsafe { Held::new(watched.node.cast::<Node<Entry<K>>>()) };
@@ -161,15 +166,15 @@ pub(super) struct Watch(Pin<Box<Node<Watched>>>);
 impl Watch {
     /// # Safety
     ///
-    /// The list stays where it is and the node is pinned until the watch was dropped.
+    /// The node is pinned, and alive until the watch was dropped.
     pub(super) unsafe fn new<K: Kind>(
         task: u64,
-        list: NonNull<WaitList<K>>,
+        list: &Shared<K>,
         node: NonNull<Node<Entry<K>>>,
     ) -> Self {
         let watch = Self(Box::pin(Node::new(Watched {
             task,
-            list: list.cast(),
+            share: list.share(),
             node: node.cast(),
             call: call::<K>,
         })));

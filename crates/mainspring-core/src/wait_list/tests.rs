@@ -7,6 +7,8 @@ mod corrections;
 #[cfg(not(mainspring_loom))]
 mod foreign;
 #[cfg(not(mainspring_loom))]
+mod forgotten;
+#[cfg(not(mainspring_loom))]
 mod grants;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;

@@ -1,4 +1,6 @@
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod forgotten;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod futurelock;
 #[cfg(all(test, mainspring_loom, feature = "loom"))]
 mod loom;

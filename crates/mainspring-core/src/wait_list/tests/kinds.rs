@@ -59,12 +59,16 @@ impl<L: Holds<Kind = Stored>> Future for Notified<L> {
 pub(super) struct Permits(AtomicUsize);
 
 impl Permits {
+    pub(super) fn of(permits: usize) -> Self {
+        Self(AtomicUsize::new(permits))
+    }
+
     pub(super) fn list(permits: usize) -> WaitList<Self> {
-        WaitList::new(Self(AtomicUsize::new(permits)))
+        WaitList::new(Self::of(permits))
     }
 
     pub(super) fn revocable(permits: usize) -> WaitList<Self> {
-        WaitList::revocable(Self(AtomicUsize::new(permits)))
+        WaitList::revocable(Self::of(permits))
     }
 
     pub(super) fn available(&self) -> usize {
