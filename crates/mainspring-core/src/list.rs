@@ -372,6 +372,18 @@ impl<T> List<T> {
         links.load().next.map(NonNull::cast)
     }
 
+    /// The node in front of another one.
+    ///
+    /// # Safety
+    ///
+    /// `node` is in this list.
+    #[must_use]
+    pub unsafe fn before(&self, node: NonNull<Node<T>>) -> Option<NonNull<Node<T>>> {
+        // SAFETY: [list.linked] the caller says that it is in this list.
+        let links = unsafe { at(links_of(node)) };
+        links.load().prev.map(NonNull::cast)
+    }
+
     /// The nodes from the first to the last.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter {

@@ -75,15 +75,20 @@
 mod diagnose;
 mod entry;
 mod home;
+mod index;
 mod inner;
 mod lone;
 mod queue;
 pub(crate) mod revoke;
 mod section;
+mod visits;
 mod waiter;
 
 pub use self::diagnose::{Cure, Diagnosis, Offer};
 pub use self::queue::{Queue, Scan};
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use self::visits::visits;
 pub use self::waiter::{Holds, Waiter, Why};
 
 use self::home::{Core, Home};
@@ -176,8 +181,10 @@ impl Kind for () {
 ///
 /// # Complexity
 ///
-/// Waiting, leaving and waking one are O(1); a waiter's first poll also looks through the offers
-/// that are out. Nothing allocates, except that a revocable list lies on the heap, with one small
+/// Waiting, leaving and waking one are O(1). A poll without an answer also looks for an offer to its
+/// task: through those that are out if they are a few dozen, else by their index, in the logarithm
+/// of their number; each is indexed once. A waiter that lost its offer goes back behind those that
+/// came before it, and passes these on the way. Nothing allocates, except that a revocable list lies on the heap, with one small
 /// box for each future that waits in it.
 ///
 /// # A notification that is remembered

@@ -71,17 +71,17 @@ impl<'a, K: Kind> Section<'a, K> {
 
     /// Moves an offer that lies in the slot, and was made to the task that is being polled, to the
     /// others.
-    fn recall_from(&mut self, who: Who) {
+    fn recall_from(&mut self, who: Who) -> Option<Held<K>> {
         let core = self.core;
         if !self.lone().is_some_and(|(offered, _)| offered == who) {
-            return;
+            return None;
         }
-        if let Some(node) = core.lone.recall() {
-            // It was there before the others, or it would lie beside them.
-            // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive
-            // and pinned, comes for the lock from here on.
-            unsafe { self.inner().offered.push_front(node) };
-        }
+        let node = core.lone.recall()?;
+        // It was there before the others, or it would lie beside them.
+        // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive and
+        // pinned, comes for the lock from here on.
+        unsafe { self.inner().offered.push_front(node) };
+        self.inner().held(Some(node))
     }
 
     /// Takes a node of the caller's out of wherever it is.
@@ -109,9 +109,8 @@ impl<'a, K: Kind> Section<'a, K> {
     /// and unlinked, or waits behind others. If it is taken over, `node` is unlinked.
     #[cold]
     pub(super) fn take_over(&mut self, node: Held<K>, who: Who) -> Option<From> {
-        self.recall_from(who);
-        let same = |other: &Held<K>| other.with(|state| state.who == who);
-        let loser = self.inner().offers().find(same)?;
+        let recalled = self.recall_from(who);
+        let loser = recalled.or_else(|| self.inner().offer_to(who))?;
         // Out of the queue while its key is lent to the kind, which can reach what is in there.
         let was_waiting = self.unlink(node) != Left::Idle;
         let kind = self.core.kind();

@@ -1,3 +1,5 @@
+#[cfg(all(test, debug_assertions, not(all(mainspring_loom, feature = "loom"))))]
+mod crowds;
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod forgotten;
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
