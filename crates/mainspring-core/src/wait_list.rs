@@ -47,9 +47,9 @@
 //!   the lock was released; one that has been woken and not polled since needs no other wake.
 //! - **wait-list.revoke** — an offer is revoked only when a poll of its task that began after it
 //!   ends with the offer untaken.
-//! - **wait-list.retired** — what revoking reaches is a waiter's own node and the heap's part of its
-//!   list, in which it has a share; the list's owner takes the kind, or the list, from there only
-//!   after it was retired under the lock, and what is retired leads to no kind and no node.
+//! - **wait-list.retired** — what revoking reaches is a waiter's own node and the heap's part of
+//!   its list, in which it has a share; the list's owner takes the kind, or the list, from there
+//!   only after it was retired under the lock, and what is retired leads to no kind and no node.
 //!
 //! # Edges
 //!
@@ -181,11 +181,11 @@ impl Kind for () {
 ///
 /// # Complexity
 ///
-/// Waiting, leaving and waking one are O(1). A poll without an answer also looks for an offer to its
-/// task: through those that are out if they are a few dozen, else by their index, in the logarithm
-/// of their number; each is indexed once. A waiter that lost its offer goes back behind those that
-/// came before it, and passes these on the way. Nothing allocates, except that a revocable list lies on the heap, with one small
-/// box for each future that waits in it.
+/// Waiting, leaving and waking one are O(1). A poll without an answer also looks for an offer to
+/// its task: through those that are out if they are a few dozen, else by their index, in the
+/// logarithm of their number; each is indexed once. A waiter that lost its offer goes back behind
+/// those that came before it, and passes these on the way. Nothing allocates, except that a
+/// revocable list lies on the heap, with one small box for each future that waits in it.
 ///
 /// # A notification that is remembered
 ///
@@ -281,7 +281,7 @@ impl<K: Kind> WaitList<K> {
     /// (ours) takes an offer back from a task that was polled and did not take it.
     ///
     /// The executor may do so from another thread than the waiter's, hence the bounds; and when the
-    /// waiter was forgotten, wherever the list is by then. Such a waiter's place is kept as in every
+    /// waiter was forgotten, wherever the list is by then. Such a waiter's place is kept as in any
     /// list, but what is offered to it goes on while the task that polled it is polled.
     ///
     /// Allocates, once for the list and once for each waiter.

@@ -11,6 +11,8 @@ use super::Kind;
 use super::inner::Inner;
 use super::lone::Lone;
 use crate::sync::{Arc, Brief};
+// DOOR: the cell only says that the kind may change while the lock beside it is looked at. Models
+// watch a word of a kind's own.
 use std::cell::UnsafeCell;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::{self, NonNull};

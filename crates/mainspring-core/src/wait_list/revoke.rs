@@ -20,6 +20,7 @@ use crate::payload::absorb;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use crate::task::TaskId;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
@@ -161,7 +162,10 @@ unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) ->
 }
 
 /// One waiter in the table. Dropping it takes it out.
-pub(super) struct Watch(Pin<Box<Node<Watched>>>);
+///
+/// What is in it is dropped by its own drop, which is cold as a whole: a waiter that has none, which
+/// is nearly every one, pays for a look at a null.
+pub(super) struct Watch(ManuallyDrop<Pin<Box<Node<Watched>>>>);
 
 impl Watch {
     /// # Safety
@@ -172,16 +176,16 @@ impl Watch {
         list: &Shared<K>,
         node: NonNull<Node<Entry<K>>>,
     ) -> Self {
-        let watch = Self(Box::pin(Node::new(Watched {
+        let watch = Self(ManuallyDrop::new(Box::pin(Node::new(Watched {
             task,
             share: list.share(),
             node: node.cast(),
             call: call::<K>,
-        })));
+        }))));
         TABLE.watches.fetch_add(1, Relaxed);
         let mut shard = TABLE.shard(task).lock();
         // SAFETY: [wait-list.revoke] boxed, in no list, and unlinked by the drop.
-        unsafe { shard.0.push_back(NonNull::from(&*watch.0)) };
+        unsafe { shard.0.push_back(NonNull::from(&**watch.0)) };
         drop(shard);
         watch
     }
@@ -192,11 +196,15 @@ impl Watch {
 }
 
 impl Drop for Watch {
+    #[cold]
+    #[inline(never)]
     fn drop(&mut self) {
         let mut shard = TABLE.shard(self.0.value().task).lock();
         // SAFETY: [wait-list.revoke] linked by `new`, in the shard of its task.
-        unsafe { shard.0.remove(NonNull::from(&*self.0)) };
+        unsafe { shard.0.remove(NonNull::from(&**self.0)) };
         drop(shard);
         TABLE.watches.fetch_sub(1, Relaxed);
+        // SAFETY: [wait-list.revoke] nobody reaches it any more, and nothing comes after this.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }

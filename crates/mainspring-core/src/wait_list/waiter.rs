@@ -259,8 +259,8 @@ impl<L: Holds> Waiter<L> {
         let watch = match (watch, who.number()) {
             (Some(watch), Some(task)) if watch.is_of(task) => Some(watch),
             (_, Some(task)) => {
-                // SAFETY: [wait-list.node] the waiter is pinned, and the watch is dropped by `leave`
-                // or at the end of the wait: until then it is alive, be it that it was forgotten.
+                // SAFETY: [wait-list.node] the waiter is pinned and drops the watch before it dies,
+                // in `leave` or at the end of the wait. If it is forgotten it does not die.
                 Some(unsafe { Watch::new(task, shared, NonNull::from(&self.node)) })
             }
             (_, None) => None,

@@ -2,48 +2,13 @@
 
 use super::poll_of_nothing;
 use crate::poll::{Polling, TaskStamp};
-use crate::sync::cell::UnsafeCell;
 use crate::sync::thread;
 use crate::wait::WaitSlot;
-use crate::wait_list::{From, Kind, Queue, WaitList, Waiter};
+use crate::wait_list::tests::kinds::Back;
+use crate::wait_list::{From, WaitList, Waiter};
 use std::mem;
 use std::ptr;
 use std::task::{Context, Waker};
-
-/// A kind whose word loom watches: how often an offer came back.
-struct Back(UnsafeCell<u32>);
-
-// SAFETY: [wait-list.retired] it is changed under the list's lock, or by its only user.
-unsafe impl Sync for Back {}
-
-impl Back {
-    fn list() -> WaitList<Self> {
-        WaitList::revocable(Self(UnsafeCell::new(0)))
-    }
-
-    fn add(&self, count: u32) -> u32 {
-        self.0.with_mut(|word| {
-            // SAFETY: [wait-list.retired] as for `Sync`; loom tells if that is not so.
-            unsafe { *word += count };
-            // SAFETY: [wait-list.retired] as above.
-            unsafe { *word }
-        })
-    }
-}
-
-impl Kind for Back {
-    type Key = ();
-
-    fn returned(&self, _: &mut Queue<'_, Self>, (): &(), _: From) {
-        self.add(1);
-    }
-}
-
-impl Drop for Back {
-    fn drop(&mut self) {
-        self.add(100);
-    }
-}
 
 /// Calls `f` with a list in which a waiter of task 1 has an offer, and was forgotten.
 fn with_a_forgotten_waiter(f: impl FnOnce(WaitList<Back>)) {
