@@ -47,6 +47,7 @@
 //!   the lock was released; one that has been woken and not polled since needs no other wake.
 //! - **wait-list.revoke** — an offer is revoked only when a poll of its task that began after it
 //!   ends with the offer untaken.
+//! - **wait-list.inline** — a list of a kind that cannot be revocable lies in its primitive.
 //! - **wait-list.retired** — what revoking reaches is a waiter's own node and the heap's part of
 //!   its list, in which it has a share; the list's owner takes the kind, or the list, from there
 //!   only after it was retired under the lock, and what is retired leads to no kind and no node.
@@ -120,6 +121,10 @@ pub trait Kind: Sized {
     /// Whether [`Queue::take_back`] is called in lists of this kind. Whoever takes its own offer
     /// without the lock then makes sure, by an exchange, that nobody has taken it back.
     const IS_TAKEN_BACK: bool = false;
+
+    /// Whether a list of this kind may be [`revocable`](WaitList::revocable). One that says no is
+    /// never asked where it lies.
+    const IS_REVOCABLE: bool = true;
 
     /// An offer comes back: its waiter was dropped, or lost it. Called with that waiter unlinked.
     ///
@@ -284,13 +289,15 @@ impl<K: Kind> WaitList<K> {
     /// waiter was forgotten, wherever the list is by then. Such a waiter's place is kept as in any
     /// list, but what is offered to it goes on while the task that polled it is polled.
     ///
-    /// Allocates, once for the list and once for each waiter.
+    /// Allocates, once for the list and once for each waiter. Does not compile for a kind that says
+    /// it is not [`IS_REVOCABLE`](Kind::IS_REVOCABLE).
     #[must_use]
     pub fn revocable(kind: K) -> Self
     where
         K: Sync + 'static,
         K::Key: Send,
     {
+        const { assert!(K::IS_REVOCABLE, "a kind that is not revocable") };
         Self {
             home: Home::shared(kind),
         }
@@ -369,7 +376,7 @@ impl<K: Kind> fmt::Debug for WaitList<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("WaitList");
         let core = self.core();
-        out.field("revocable", &core.is_revocable);
+        out.field("revocable", &core.is_revocable());
         match core.inner.try_lock() {
             Some(inner) => inner.fields(&mut out, &core.lone),
             None => {

@@ -61,7 +61,7 @@ impl Diagnosis {
             let inner = section.inner();
             let needed = inner.offers().count() + usize::from(lone.is_some());
             if needed <= offers.capacity() {
-                let lone = lone.map(|(who, since)| Offer::of(who, since, core.is_revocable));
+                let lone = lone.map(|(who, since)| Offer::of(who, since, core.is_revocable()));
                 offers.extend(lone);
                 offers.extend(inner.offers().map(|node| {
                     node.with(|state| {
@@ -69,7 +69,7 @@ impl Diagnosis {
                             matches!(state.place, Place::Offered | Place::Fresh),
                             "wait-list.state: among the offers without one"
                         );
-                        Offer::of(state.who, state.since, core.is_revocable)
+                        Offer::of(state.who, state.since, core.is_revocable())
                     })
                 }));
                 let (waiting, lapsed, closed) = inner.counts();

@@ -14,6 +14,7 @@ use crate::sync::{Arc, Brief};
 // DOOR: the cell only says that the kind may change while the lock beside it is looked at. Models
 // watch a word of a kind's own.
 use std::cell::UnsafeCell;
+use std::hint;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::{self, NonNull};
 
@@ -21,7 +22,7 @@ use std::ptr::{self, NonNull};
 pub(super) struct Core<K: Kind> {
     /// In a cell, because a watch may look at the lock beside it while the kind is its owner's.
     kind: UnsafeCell<K>,
-    pub(super) is_revocable: bool,
+    is_revocable: bool,
     pub(super) inner: Brief<Inner<K>>,
     pub(super) lone: Lone<K>,
 }
@@ -45,6 +46,11 @@ impl<K: Kind> Core<K> {
             inner: Brief::new(inner),
             lone: Lone::new(),
         }
+    }
+
+    #[inline]
+    pub(super) fn is_revocable(&self) -> bool {
+        K::IS_REVOCABLE && self.is_revocable
     }
 
     /// For whoever borrows the list, or has its lock and found that it is not retired.
@@ -87,7 +93,19 @@ impl<K: Kind> Home<K> {
     pub(super) fn core(&self) -> &Core<K> {
         match self {
             Self::Inline(core) => core,
-            Self::Shared(shared) => &shared.0,
+            Self::Shared(shared) if K::IS_REVOCABLE => &shared.0,
+            // SAFETY: [wait-list.inline] `WaitList::revocable`, which alone makes shared ones, does
+            // not compile for such a kind.
+            Self::Shared(_) => unsafe { hint::unreachable_unchecked() },
+        }
+    }
+
+    /// What watches are made of, if the list is revocable.
+    #[inline]
+    pub(super) fn as_shared(&self) -> Option<&Shared<K>> {
+        match self {
+            Self::Shared(shared) if K::IS_REVOCABLE => Some(shared),
+            _ => None,
         }
     }
 

@@ -184,7 +184,7 @@ impl<'q, K: Kind> Queue<'q, K> {
 
     fn offer(&mut self, node: Held<K>, from: From) {
         self.inner.dequeue(node);
-        let number = if self.core.is_revocable {
+        let number = if self.core.is_revocable() {
             revoke::number_of_offer()
         } else {
             0
@@ -205,7 +205,7 @@ impl<'q, K: Kind> Queue<'q, K> {
             (is_woken, waker, state.who)
         });
         let is_only = self.inner.offered.is_empty() && self.inner.fresh.is_empty();
-        if is_woken && is_only && !self.core.is_revocable && self.core.lone.is_empty() {
+        if is_woken && is_only && !self.core.is_revocable() && self.core.lone.is_empty() {
             self.inner.lone = (who, since);
             self.core.lone.put(node.node());
         } else {

@@ -1,7 +1,7 @@
 //! The waiting side: a node in a future, its poll and its drop.
 
 use super::entry::{Entry, Held, Place, Who};
-use super::home::{Home, Shared};
+use super::home::Shared;
 use super::inner::Left;
 use super::queue::Queue;
 use super::revoke::Watch;
@@ -181,15 +181,15 @@ impl<L: Holds> Waiter<L> {
         mut look: impl FnMut(&mut Queue<'_, L::Kind>, &mut KeyOf<L>, Why) -> Option<R>,
     ) -> Poll<R> {
         let this = self.as_ref().get_ref();
-        let core = match &this.holder.list().home {
-            Home::Inline(core) if this.node.value().is_idle() => core,
-            _ => return this.poll_again(cx, &mut look),
-        };
+        let list = this.holder.list();
+        if list.home.as_shared().is_some() || !this.node.value().is_idle() {
+            return this.poll_again(cx, &mut look);
+        }
         let who = Who::of(cx.waker());
         this.task.set(who.number());
         // CLAIM: [wait-list.outside] if it is not left in the node it is dropped after the section.
         let waker = cx.waker().clone();
-        let mut section = Section::new(core);
+        let mut section = Section::new(list.core());
         // SAFETY: [wait-list.node] it is our own node, and the lock is held until the section ends.
         let node = unsafe { Held::new(NonNull::from(&this.node)) };
         let mut answer = ask(&mut section, node, &mut look, Why::First);
@@ -248,7 +248,7 @@ impl<L: Holds> Waiter<L> {
     /// Lets the executor find this waiter, if its list is revocable and its task is one of ours.
     #[inline]
     fn watch_if_revocable(&self, who: Who) {
-        if let Home::Shared(shared) = &self.holder.list().home {
+        if let Some(shared) = self.holder.list().home.as_shared() {
             self.watch_for(shared, who);
         }
     }

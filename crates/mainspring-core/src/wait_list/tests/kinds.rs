@@ -22,6 +22,8 @@ impl Stored {
 impl Kind for Stored {
     type Key = ();
 
+    const IS_REVOCABLE: bool = false;
+
     fn returned(&self, queue: &mut Queue<'_, Self>, (): &(), from: From) {
         self.notify(queue, from);
     }
