@@ -161,7 +161,7 @@ impl<K: Kind> Shared<K> {
     }
 
     fn into_kind(self) -> K {
-        drop(self.retire());
+        let _ = self.retire();
         let this = ManuallyDrop::new(self);
         // SAFETY: [wait-list.retired] nobody touches it any more, and our drop does not run.
         let kind = unsafe { this.0.kind.get().read() };
@@ -178,7 +178,7 @@ impl<K: Kind> Shared<K> {
 
 impl<K: Kind> Drop for Shared<K> {
     fn drop(&mut self) {
-        drop(self.retire());
+        let _ = self.retire();
         // SAFETY: [wait-list.retired] nobody touches it any more, and this happens once.
         unsafe { ptr::drop_in_place(self.0.kind.get()) };
     }

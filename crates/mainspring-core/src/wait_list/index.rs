@@ -144,7 +144,7 @@ impl<K: Kind> Index<K> {
         let heir = self.pluck_below(node);
         let sides = node.with(|state| {
             state.is_indexed = false;
-            std::mem::replace(&mut state.sides, [None; 2])
+            std::mem::take(&mut state.sides)
         });
         if let Some(heir) = heir {
             heir.with(|state| state.sides = sides);

@@ -28,15 +28,12 @@ fn steps_each(waiters: u64, f: impl FnOnce()) -> u64 {
 }
 
 /// Every task is granted what it waits for in one go, and waits once more: `turns` times.
-fn crowd<L: Holds, F: Future>(
+fn crowd<L: Holds + Copy, F: Future>(
     tasks: u64,
     list: L,
     wait: impl Fn(L) -> F,
     grant_all: impl Fn(),
-) -> u64
-where
-    L: Copy,
-{
+) -> u64 {
     let mut waits: Vec<_> = (0..tasks).map(|_| Box::pin(wait(list))).collect();
     for (task, future) in (FIRST_TASK..).zip(&mut waits) {
         assert!(poll_in(task, future.as_mut()).is_pending());
