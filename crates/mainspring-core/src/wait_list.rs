@@ -47,6 +47,10 @@
 //!   the lock was released; one that has been woken and not polled since needs no other wake.
 //! - **wait-list.revoke** — an offer is revoked only when a poll of its task that began after it
 //!   ends with the offer untaken.
+//! - **wait-list.inline** — a list of a kind that cannot be revocable lies in its primitive.
+//! - **wait-list.retired** — what revoking reaches is a waiter's own node and the heap's part of
+//!   its list, in which it has a share; the list's owner takes the kind, or the list, from there
+//!   only after it was retired under the lock, and what is retired leads to no kind and no node.
 //!
 //! # Edges
 //!
@@ -65,26 +69,34 @@
 //! a future that its task has stopped polling, for whoever would take it back had to reach a node
 //! that its owner may free; the slot is outside of the node. A generation instead of splicing at
 //! a release of all: `wake_one` during the release would find the doomed ones at the head and spend
-//! itself on them.
+//! itself on them. A revocable list inside of its primitive, as a strict one is: a waiter that only
+//! borrows it may be forgotten, and when the poll of its task ends nothing tells that the primitive
+//! has moved.
 
 mod diagnose;
 mod entry;
+mod home;
+mod index;
 mod inner;
 mod lone;
 mod queue;
 pub(crate) mod revoke;
 mod section;
+mod visits;
 mod waiter;
 
 pub use self::diagnose::{Cure, Diagnosis, Offer};
 pub use self::queue::{Queue, Scan};
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use self::visits::visits;
 pub use self::waiter::{Holds, Waiter, Why};
 
-use self::inner::Inner;
-use self::lone::Lone;
+use self::home::{Core, Home};
 use self::section::Section;
-use crate::sync::{Arc, Brief};
+use crate::sync::Arc;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// From which end of the queue a waiter is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -109,6 +121,10 @@ pub trait Kind: Sized {
     /// Whether [`Queue::take_back`] is called in lists of this kind. Whoever takes its own offer
     /// without the lock then makes sure, by an exchange, that nobody has taken it back.
     const IS_TAKEN_BACK: bool = false;
+
+    /// Whether a list of this kind may be [`revocable`](WaitList::revocable). One that says no is
+    /// never asked where it lies.
+    const IS_REVOCABLE: bool = true;
 
     /// An offer comes back: its waiter was dropped, or lost it. Called with that waiter unlinked.
     ///
@@ -170,9 +186,11 @@ impl Kind for () {
 ///
 /// # Complexity
 ///
-/// Waiting, leaving and waking one are O(1); a waiter's first poll also looks through the offers
-/// that are out. Nothing allocates, except one small box for each future that waits in a revocable
-/// list.
+/// Waiting, leaving and waking one are O(1). A poll without an answer also looks for an offer to
+/// its task: through those that are out if they are a few dozen, else by their index, in the
+/// logarithm of their number; each is indexed once. A waiter that lost its offer goes back behind
+/// those that came before it, and passes these on the way. Nothing allocates, except that a
+/// revocable list lies on the heap, with one small box for each future that waits in it.
 ///
 /// # A notification that is remembered
 ///
@@ -231,10 +249,7 @@ impl Kind for () {
 /// # assert!(poll(waits.as_mut(), &mut cx).is_ready());
 /// ```
 pub struct WaitList<K: Kind = ()> {
-    kind: K,
-    revocable: bool,
-    inner: Brief<Inner<K>>,
-    lone: Lone<K>,
+    home: Home<K>,
 }
 
 // SAFETY: [wait-list.state] the pointers in `inner` lead to nodes whose state may be touched by
@@ -244,16 +259,17 @@ unsafe impl<K: Kind + Send> Send for WaitList<K> where K::Key: Send {}
 // SAFETY: [wait-list.state] as for `Send`; in addition the kind is shared.
 unsafe impl<K: Kind + Sync> Sync for WaitList<K> where K::Key: Send {}
 
+// What a panic leaves of it is whole, if that is so of the kind.
+impl<K: Kind + UnwindSafe> UnwindSafe for WaitList<K> {}
+impl<K: Kind + RefUnwindSafe> RefUnwindSafe for WaitList<K> {}
+
 impl<K: Kind> WaitList<K> {
     /// An empty list in *strict* mode: only a waiter of the same task can take over an offer.
     #[must_use]
     #[cfg(not(all(mainspring_loom, feature = "loom")))]
     pub const fn new(kind: K) -> Self {
         Self {
-            kind,
-            revocable: false,
-            inner: Brief::new(Inner::new()),
-            lone: Lone::new(),
+            home: Home::inline(kind),
         }
     }
 
@@ -262,45 +278,55 @@ impl<K: Kind> WaitList<K> {
     #[cfg(all(mainspring_loom, feature = "loom"))]
     pub fn new(kind: K) -> Self {
         Self {
-            kind,
-            revocable: false,
-            inner: Brief::new(Inner::new()),
-            lone: Lone::new(),
+            home: Home::inline(kind),
         }
     }
 
     /// An empty list in *revocable* mode: in addition, an executor that keeps the poll record
     /// (ours) takes an offer back from a task that was polled and did not take it.
     ///
-    /// The executor may do so from another thread than the waiter's, hence the bounds.
+    /// The executor may do so from another thread than the waiter's, hence the bounds; and when the
+    /// waiter was forgotten, wherever the list is by then. Such a waiter's place is kept as in any
+    /// list, but what is offered to it goes on while the task that polled it is polled.
+    ///
+    /// Allocates, once for the list and once for each waiter. Does not compile for a kind that says
+    /// it is not [`IS_REVOCABLE`](Kind::IS_REVOCABLE).
     #[must_use]
     pub fn revocable(kind: K) -> Self
     where
-        K: Sync,
+        K: Sync + 'static,
         K::Key: Send,
     {
-        let mut list = Self::new(kind);
-        list.revocable = true;
-        list
+        const { assert!(K::IS_REVOCABLE, "a kind that is not revocable") };
+        Self {
+            home: Home::shared(kind),
+        }
+    }
+
+    #[inline]
+    fn core(&self) -> &Core<K> {
+        self.home.core()
     }
 
     /// The words that the primitive's fast path reads.
     #[inline]
     pub fn kind(&self) -> &K {
-        &self.kind
+        self.core().kind()
     }
 
     /// The words that the primitive's fast path reads, for their only user.
+    ///
+    /// Allocates if waiters of a revocable list were forgotten: nobody takes back from these then.
     #[inline]
     pub fn kind_mut(&mut self) -> &mut K {
-        &mut self.kind
+        self.home.kind_mut()
     }
 
     /// The words that the primitive's fast path reads, without the list. A waiter that was
     /// forgotten stays forgotten.
     #[must_use]
     pub fn into_kind(self) -> K {
-        self.kind
+        self.home.into_kind()
     }
 
     /// Calls `f` with the queue, under the lock, for changes that must agree with it. Whoever is
@@ -313,7 +339,7 @@ impl<K: Kind> WaitList<K> {
     /// With the first panic of a waker, when every waker was called.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut Queue<'_, K>) -> R) -> R {
-        let mut section = Section::new(self);
+        let mut section = Section::new(self.core());
         f(&mut section.queue())
     }
 
@@ -336,7 +362,7 @@ impl<K: Kind> WaitList<K> {
     /// Who waits, and which offers have not been taken up: for a person to read.
     #[must_use]
     pub fn diagnose(&self) -> Diagnosis {
-        Diagnosis::of(self)
+        Diagnosis::of(self.core())
     }
 }
 
@@ -349,9 +375,10 @@ impl<K: Kind + Default> Default for WaitList<K> {
 impl<K: Kind> fmt::Debug for WaitList<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("WaitList");
-        out.field("revocable", &self.revocable);
-        match self.inner.try_lock() {
-            Some(inner) => inner.fields(&mut out, &self.lone),
+        let core = self.core();
+        out.field("revocable", &core.is_revocable());
+        match core.inner.try_lock() {
+            Some(inner) => inner.fields(&mut out, &core.lone),
             None => {
                 out.field("locked", &true);
             }

@@ -91,7 +91,7 @@ impl Condvar {
     }
 
     /// One whose notifications are taken back from tasks that are polled without taking them, and
-    /// passed on, under executors of this family. Costs one small box a waiter.
+    /// passed on, under executors of this family. Costs one small box a waiter, and one for itself.
     #[must_use]
     pub fn revocable() -> Self {
         Self {

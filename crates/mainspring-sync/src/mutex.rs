@@ -64,7 +64,7 @@ use std::time::Duration;
 /// # Complexity and allocation
 ///
 /// One atomic operation to lock and one to unlock while nobody waits. Waiting allocates nothing,
-/// but for one small box a waiter in a revocable mutex.
+/// but for one small box a waiter in a revocable mutex, and one for the mutex.
 ///
 /// # Example
 ///
@@ -138,7 +138,7 @@ impl<T> Mutex<T> {
     }
 
     /// The same mutex, whose offers are taken back from tasks that are polled without taking them,
-    /// under executors of this family. Costs one small box a waiter.
+    /// under executors of this family. Costs one small box a waiter, and one for itself.
     #[must_use]
     pub fn revocable(self) -> Self {
         let permits = self.gate.list.with(|queue| queue.kind().moved(queue));

@@ -159,7 +159,7 @@ impl<T> RwLock<T> {
     }
 
     /// The same lock, whose offers are taken back from tasks that are polled without taking them,
-    /// under executors of this family. Costs one small box a waiter.
+    /// under executors of this family. Costs one small box a waiter, and one for itself.
     #[must_use]
     pub fn revocable(self) -> Self {
         Self {

@@ -92,8 +92,8 @@ const TOO_MANY: &str = "MS0016: a semaphore of more than `MAX_PERMITS` permits (
 /// up. If the same task asks again, the new request takes the offer over. A
 /// [`revocable`](Self::revocable) semaphore takes it back as well when an executor of this family
 /// has polled the task and it was not taken; under other executors it does not. A future that is
-/// forgotten (`mem::forget` of a box) keeps its offer for ever. [`diagnose`](Self::diagnose) names
-/// the offers that nobody took.
+/// forgotten (`mem::forget` of a box) keeps its offer for ever, unless that is taken back from the
+/// task in the same way. [`diagnose`](Self::diagnose) names the offers that nobody took.
 ///
 /// # Complexity and allocation
 ///
@@ -179,7 +179,7 @@ impl Semaphore {
     }
 
     /// The same semaphore, whose offers are taken back from tasks that are polled without taking
-    /// them, under executors of this family. Costs one small box a waiter.
+    /// them, under executors of this family. Costs one small box a waiter, and one for itself.
     #[must_use]
     pub fn revocable(self) -> Self {
         let permits = self.list.with(|queue| queue.kind().moved(queue));

@@ -1,8 +1,9 @@
 //! Who waits, and for how long an offer has been lying there.
 
+use super::Kind;
 use super::entry::{Place, Who};
+use super::home::Core;
 use super::section::Section;
-use super::{Kind, WaitList};
 use crate::time::Nanos;
 use std::fmt;
 
@@ -51,16 +52,16 @@ pub enum Cure {
 }
 
 impl Diagnosis {
-    pub(super) fn of<K: Kind>(list: &WaitList<K>) -> Self {
+    pub(super) fn of<K: Kind>(core: &Core<K>) -> Self {
         // Nothing is allocated under the lock: guess, and guess again if there are more.
         let mut offers: Vec<Offer> = Vec::with_capacity(8);
         loop {
-            let mut section = Section::new(list);
+            let mut section = Section::new(core);
             let lone = section.lone();
             let inner = section.inner();
             let needed = inner.offers().count() + usize::from(lone.is_some());
             if needed <= offers.capacity() {
-                let lone = lone.map(|(who, since)| Offer::of(who, since, list.revocable));
+                let lone = lone.map(|(who, since)| Offer::of(who, since, core.is_revocable()));
                 offers.extend(lone);
                 offers.extend(inner.offers().map(|node| {
                     node.with(|state| {
@@ -68,7 +69,7 @@ impl Diagnosis {
                             matches!(state.place, Place::Offered | Place::Fresh),
                             "wait-list.state: among the offers without one"
                         );
-                        Offer::of(state.who, state.since, list.revocable)
+                        Offer::of(state.who, state.since, core.is_revocable())
                     })
                 }));
                 let (waiting, lapsed, closed) = inner.counts();

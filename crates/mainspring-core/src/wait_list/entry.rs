@@ -1,5 +1,6 @@
 //! What a node of the wait list holds, and the checked way to it.
 
+use super::index::Sides;
 use super::{From, Kind};
 use crate::list::Node;
 use crate::poll;
@@ -82,6 +83,11 @@ impl Who {
         is_ours.then_some(self.what)
     }
 
+    /// Both words, which together tell it from every other one.
+    pub(super) fn words(self) -> (u64, u64) {
+        (self.what, self.table.addr() as u64)
+    }
+
     /// Whether it is the root of a `block_on` of ours.
     pub(super) fn is_root(self) -> bool {
         ptr::eq(self.table, ROOT)
@@ -98,6 +104,10 @@ pub(super) struct State<K: Kind> {
     pub(super) who: Who,
     /// From which end the offer was made.
     pub(super) from: From,
+    /// Whether the index of offers has it.
+    pub(super) is_indexed: bool,
+    /// What hangs below it there.
+    pub(super) sides: Sides<K>,
     /// The number of the offer, in a revocable list.
     pub(super) offer: u64,
     /// The turn clock of whoever made the offer.
@@ -123,6 +133,8 @@ impl<K: Kind> Entry<K> {
                 waker: None,
                 who: Who::NOBODY,
                 from: From::Oldest,
+                is_indexed: false,
+                sides: [None; 2],
                 offer: 0,
                 since: Nanos::ZERO,
                 key,

@@ -1,13 +1,22 @@
 //! What the lock guards: four lists, and the moves between them.
 
 use super::entry::{Entry, Held, Place, Who};
+use super::index::Index;
 use super::lone::Lone;
-use super::{From, Kind};
+use super::{From, Kind, visits};
 use crate::list::{List, Node, Sentinel};
 use crate::time::Nanos;
 use std::fmt;
 use std::ptr::NonNull;
 use std::task::Waker;
+
+/// Up to so many offers are looked through; beyond that they are indexed.
+#[cfg(not(any(test, all(mainspring_loom, feature = "loom"), mainspring_shuttle)))]
+const FEW: usize = 32;
+
+/// One, so that two offers already are.
+#[cfg(any(test, all(mainspring_loom, feature = "loom"), mainspring_shuttle))]
+const FEW: usize = 1;
 
 /// Everything that the lock guards.
 pub(super) struct Inner<K: Kind> {
@@ -15,12 +24,16 @@ pub(super) struct Inner<K: Kind> {
     pub(super) fresh: List<Entry<K>>,
     pub(super) offered: List<Entry<K>>,
     pub(super) lapsed: List<Entry<K>>,
+    /// Those of `fresh` and `offered` that a search has come past.
+    index: Index<K>,
     /// Whom the last offer in the slot was made to, and when. It may have been taken.
     pub(super) lone: (Who, Nanos),
     arrivals: u64,
     /// How many releases of all there were.
     pub(super) epoch: u64,
     pub(super) closed: bool,
+    /// Whether this is what a list has left behind: nothing is in it.
+    pub(super) is_retired: bool,
 }
 
 /// How a node left its list.
@@ -45,11 +58,20 @@ impl<K: Kind> Inner<K> {
             fresh: List::new(),
             offered: List::new(),
             lapsed: List::new(),
+            index: Index::new(),
             lone: (Who::NOBODY, Nanos::ZERO),
             arrivals: 0,
             epoch: 0,
             closed: false,
+            is_retired: false,
         }
+    }
+
+    /// Leaves nothing behind but the word that this is no list any more.
+    pub(super) fn retire(&mut self) -> Self {
+        let mut left = Self::new();
+        left.is_retired = true;
+        std::mem::replace(self, left)
     }
 
     pub(super) fn fields(&self, out: &mut fmt::DebugStruct<'_, '_>, lone: &Lone<K>) {
@@ -77,6 +99,47 @@ impl<K: Kind> Inner<K> {
         nodes.map(|node| unsafe { Held::new(node) })
     }
 
+    /// A node with an offer that was made to that task.
+    ///
+    /// A search comes past each offer once: those that it passes in vain are indexed, and later
+    /// ones begin at the newest and end at the last that is not. A few that stand among others that
+    /// are, because these were woken later, are reached over them, each of which moves once.
+    pub(super) fn offer_to(&mut self, who: Who) -> Option<Held<K>> {
+        let mut rest = self.offered.len() + self.fresh.len() - self.index.len();
+        if self.index.len() == 0 && rest <= FEW {
+            return self.offers().find(|node| {
+                visits::note();
+                node.with(|state| state.who == who)
+            });
+        }
+        let mut found = self.index.find(who);
+        if found.is_some() {
+            return found;
+        }
+        for list in [&self.fresh, &self.offered] {
+            let mut next = list.back();
+            while let (Some(node), 1..) = (next, rest) {
+                // SAFETY: [wait-list.node] it is in this list, which is only looked through.
+                next = unsafe { list.before(node) };
+                visits::note();
+                // SAFETY: [wait-list.node] linked, and `Inner` is only reached through the lock.
+                let node = unsafe { Held::new(node) };
+                let (other, is_indexed) = node.with(|state| (state.who, state.is_indexed));
+                if is_indexed {
+                    continue;
+                }
+                // CLAIM: [index.offer] it is in one of these lists.
+                self.index.insert(node);
+                rest -= 1;
+                if other == who {
+                    found = Some(node);
+                }
+            }
+        }
+        debug_assert_eq!(rest, 0, "index.offer: one that is not among the offers");
+        found
+    }
+
     /// The node whose offer was made last.
     pub(super) fn last_offer(&self) -> Option<Held<K>> {
         self.held(self.fresh.back().or_else(|| self.offered.back()))
@@ -97,10 +160,13 @@ impl<K: Kind> Inner<K> {
 
     /// Takes a node out of whatever list it is in.
     pub(super) fn unlink(&mut self, node: Held<K>) -> Left {
-        let (place, epoch, from) = node.with(|state| {
+        let (place, epoch, from, is_indexed) = node.with(|state| {
             let place = std::mem::replace(&mut state.place, Place::Idle);
-            (place, state.epoch, state.from)
+            (place, state.epoch, state.from, state.is_indexed)
         });
+        if is_indexed {
+            self.index.remove(node);
+        }
         let list = match place {
             Place::Idle => return Left::Idle,
             Place::Released => return Left::Released,
@@ -201,6 +267,7 @@ impl<K: Kind> Inner<K> {
     fn enqueue_again(&mut self, node: Held<K>, arrival: u64) {
         // The front, unless it lost an offer that had been made out of turn.
         let next = self.waiting.iter().find(|node| {
+            visits::note();
             // SAFETY: [wait-list.node] linked, and the lock is held.
             unsafe { Held::<K>::new(*node) }.arrival() > arrival
         });

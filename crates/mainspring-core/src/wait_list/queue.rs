@@ -1,9 +1,10 @@
 //! What may be done to the queue while the lock is held.
 
 use super::entry::{Entry, Held, Place};
+use super::home::Core;
 use super::inner::{Inner, Left};
 use super::section::has_room;
-use super::{From, Kind, WaitList, revoke};
+use super::{From, Kind, revoke};
 use crate::WakeBatch;
 use crate::list::List;
 use crate::poll;
@@ -25,7 +26,7 @@ pub enum Scan {
 /// The queue of a [`WaitList`] while its lock is held: what [`WaitList::with`] lends, and a
 /// waiter's look, and the methods of a [`Kind`].
 pub struct Queue<'q, K: Kind> {
-    pub(super) list: &'q WaitList<K>,
+    pub(super) core: &'q Core<K>,
     pub(super) inner: &'q mut Inner<K>,
     /// Those that a release of all in this section has to wake.
     pub(super) round: &'q mut List<Entry<K>>,
@@ -36,7 +37,7 @@ impl<'q, K: Kind> Queue<'q, K> {
     /// The words that the primitive shares with its fast path.
     #[inline]
     pub fn kind(&self) -> &'q K {
-        &self.list.kind
+        self.core.kind()
     }
 
     /// How many wait with no offer made to them, not counting the caller's own waiter in a look.
@@ -133,7 +134,7 @@ impl<'q, K: Kind> Queue<'q, K> {
     /// Moves an offer that lies in the slot to the others, if its waiter has not taken it.
     #[cold]
     fn recall(&mut self) -> Option<Held<K>> {
-        let node = self.list.lone.recall()?;
+        let node = self.core.lone.recall()?;
         // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive and
         // pinned, comes for the lock from here on.
         unsafe { self.inner.offered.push_back(node) };
@@ -183,7 +184,7 @@ impl<'q, K: Kind> Queue<'q, K> {
 
     fn offer(&mut self, node: Held<K>, from: From) {
         self.inner.dequeue(node);
-        let number = if self.list.revocable {
+        let number = if self.core.is_revocable() {
             revoke::number_of_offer()
         } else {
             0
@@ -204,9 +205,9 @@ impl<'q, K: Kind> Queue<'q, K> {
             (is_woken, waker, state.who)
         });
         let is_only = self.inner.offered.is_empty() && self.inner.fresh.is_empty();
-        if is_woken && is_only && !self.list.revocable && self.list.lone.is_empty() {
+        if is_woken && is_only && !self.core.is_revocable() && self.core.lone.is_empty() {
             self.inner.lone = (who, since);
-            self.list.lone.put(node.node());
+            self.core.lone.put(node.node());
         } else {
             let list = if is_woken {
                 &mut self.inner.offered
@@ -230,7 +231,7 @@ impl<'q, K: Kind> Queue<'q, K> {
 impl<K: Kind> fmt::Debug for Queue<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Queue");
-        self.inner.fields(&mut out, &self.list.lone);
+        self.inner.fields(&mut out, &self.core.lone);
         out.finish_non_exhaustive()
     }
 }

@@ -10,15 +10,17 @@
 //! Lock order: the table's shard, then the list. An offer is made under the list's lock and never
 //! touches the table.
 
+use super::Kind;
 use super::entry::{Entry, Held};
+use super::home::{Share, Shared};
 use super::section::Section;
-use super::{Kind, WaitList};
 use crate::WakeBatch;
 use crate::list::{List, Node};
 use crate::payload::absorb;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use crate::task::TaskId;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
@@ -114,8 +116,8 @@ impl Table {
                 if watched.task != task {
                     continue;
                 }
-                // SAFETY: [wait-list.revoke] `call` was made for these two pointers; both are
-                // alive until the watch is unlinked, which takes this lock.
+                // SAFETY: [wait-list.revoke] `call` was made for the kind of these two; the node
+                // is alive until the watch is unlinked, which takes this lock.
                 let left_over = unsafe { (watched.call)(watched, began, &mut batch) };
                 if left_over || !batch.has_room() {
                     is_done = false;
@@ -135,19 +137,23 @@ impl Table {
 
 struct Watched {
     task: u64,
-    list: NonNull<()>,
+    share: Share,
     node: NonNull<()>,
     call: unsafe fn(&Watched, u64, &mut WakeBatch) -> bool,
 }
 
 /// # Safety
 ///
-/// `watched` was made by [`Watch::new`] for this kind, and its list and node are alive.
+/// `watched` was made by [`Watch::new`] for this kind, and its node is alive.
 unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) -> bool {
-    // SAFETY: [wait-list.revoke] alive, and of this type, by the contract; it may be used from this
-    // thread, because only `WaitList::revocable` makes lists that are watched.
-    let list = unsafe { watched.list.cast::<WaitList<K>>().as_ref() };
-    let mut section = Section::new(list);
+    // SAFETY: [wait-list.revoke] of this kind by the contract; it may be used from this thread,
+    // because only `WaitList::revocable` makes lists that are watched.
+    let core = unsafe { watched.share.core::<K>() };
+    let mut section = Section::new(core);
+    if section.inner().is_retired {
+        // CLAIM: [wait-list.retired] the waiter was forgotten, and the list is gone from here.
+        return false;
+    }
     section.collect_in(batch);
     // SAFETY: [wait-list.node] alive by the contract, and the lock is held.
     let node = unsafe { Held::new(watched.node.cast::<Node<Entry<K>>>()) };
@@ -156,27 +162,30 @@ unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) ->
 }
 
 /// One waiter in the table. Dropping it takes it out.
-pub(super) struct Watch(Pin<Box<Node<Watched>>>);
+///
+/// What is in it is dropped by its own drop, which is cold as a whole: a waiter that has none, which
+/// is nearly every one, pays for a look at a null.
+pub(super) struct Watch(ManuallyDrop<Pin<Box<Node<Watched>>>>);
 
 impl Watch {
     /// # Safety
     ///
-    /// The list stays where it is and the node is pinned until the watch was dropped.
+    /// The node is pinned, and alive until the watch was dropped.
     pub(super) unsafe fn new<K: Kind>(
         task: u64,
-        list: NonNull<WaitList<K>>,
+        list: &Shared<K>,
         node: NonNull<Node<Entry<K>>>,
     ) -> Self {
-        let watch = Self(Box::pin(Node::new(Watched {
+        let watch = Self(ManuallyDrop::new(Box::pin(Node::new(Watched {
             task,
-            list: list.cast(),
+            share: list.share(),
             node: node.cast(),
             call: call::<K>,
-        })));
+        }))));
         TABLE.watches.fetch_add(1, Relaxed);
         let mut shard = TABLE.shard(task).lock();
         // SAFETY: [wait-list.revoke] boxed, in no list, and unlinked by the drop.
-        unsafe { shard.0.push_back(NonNull::from(&*watch.0)) };
+        unsafe { shard.0.push_back(NonNull::from(&**watch.0)) };
         drop(shard);
         watch
     }
@@ -187,11 +196,15 @@ impl Watch {
 }
 
 impl Drop for Watch {
+    #[cold]
+    #[inline(never)]
     fn drop(&mut self) {
         let mut shard = TABLE.shard(self.0.value().task).lock();
         // SAFETY: [wait-list.revoke] linked by `new`, in the shard of its task.
-        unsafe { shard.0.remove(NonNull::from(&*self.0)) };
+        unsafe { shard.0.remove(NonNull::from(&**self.0)) };
         drop(shard);
         TABLE.watches.fetch_sub(1, Relaxed);
+        // SAFETY: [wait-list.revoke] nobody reaches it any more, and nothing comes after this.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }

@@ -1,9 +1,10 @@
 //! One locked section: from taking the lock to having woken everybody it concerns.
 
 use super::entry::{Entry, Held, Place, State, Who};
+use super::home::Core;
 use super::inner::{Inner, Left};
 use super::queue::Queue;
-use super::{From, Kind, WaitList};
+use super::{From, Kind};
 use crate::WakeBatch;
 use crate::list::{List, Sentinel};
 use crate::payload::Steps;
@@ -30,7 +31,7 @@ pub(super) fn has_room(batch: &WakeBatch) -> bool {
 /// What foreign code gets to see is a [`Queue`], which borrows from it: whatever is done to that,
 /// the section keeps its lock to the end.
 pub(super) struct Section<'a, K: Kind> {
-    list: &'a WaitList<K>,
+    core: &'a Core<K>,
     inner: Option<BriefGuard<'a, Inner<K>>>,
     round: List<Entry<K>>,
     /// Dropped last, when the lock is free: what is in it is woken by that.
@@ -40,10 +41,10 @@ pub(super) struct Section<'a, K: Kind> {
 impl<'a, K: Kind> Section<'a, K> {
     /// Always inlined: it is half a kilobyte, which would be copied to the caller.
     #[inline(always)]
-    pub(super) fn new(list: &'a WaitList<K>) -> Self {
+    pub(super) fn new(core: &'a Core<K>) -> Self {
         Self {
-            list,
-            inner: Some(list.inner.lock()),
+            core,
+            inner: Some(core.inner.lock()),
             round: List::new(),
             batch: WakeBatch::new(),
         }
@@ -55,7 +56,7 @@ impl<'a, K: Kind> Section<'a, K> {
 
     pub(super) fn queue(&mut self) -> Queue<'_, K> {
         Queue {
-            list: self.list,
+            core: self.core,
             inner: self.inner.as_mut().expect("the lock is held until the end"),
             round: &mut self.round,
             batch: &mut self.batch,
@@ -65,30 +66,30 @@ impl<'a, K: Kind> Section<'a, K> {
     /// Whom an offer in the slot was made to, and when, if one lies there.
     #[inline]
     pub(super) fn lone(&mut self) -> Option<(Who, Nanos)> {
-        (!self.list.lone.is_empty()).then_some(self.inner().lone)
+        (!self.core.lone.is_empty()).then_some(self.inner().lone)
     }
 
     /// Moves an offer that lies in the slot, and was made to the task that is being polled, to the
     /// others.
-    fn recall_from(&mut self, who: Who) {
-        let list = self.list;
+    fn recall_from(&mut self, who: Who) -> Option<Held<K>> {
+        let core = self.core;
         if !self.lone().is_some_and(|(offered, _)| offered == who) {
-            return;
+            return None;
         }
-        if let Some(node) = list.lone.recall() {
-            // It was there before the others, or it would lie beside them.
-            // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive
-            // and pinned, comes for the lock from here on.
-            unsafe { self.inner().offered.push_front(node) };
-        }
+        let node = core.lone.recall()?;
+        // It was there before the others, or it would lie beside them.
+        // SAFETY: [wait-list.lone] out of the slot by our exchange, so its owner, who is alive and
+        // pinned, comes for the lock from here on.
+        unsafe { self.inner().offered.push_front(node) };
+        self.inner().held(Some(node))
     }
 
     /// Takes a node of the caller's out of wherever it is.
     #[inline]
     pub(super) fn unlink(&mut self, node: Held<K>) -> Left {
-        let list = self.list;
-        if list.lone.holds(node.node()) {
-            list.lone.clear();
+        let core = self.core;
+        if core.lone.holds(node.node()) {
+            core.lone.clear();
             let from = node.with(|state| {
                 state.place = Place::Idle;
                 state.from
@@ -108,12 +109,11 @@ impl<'a, K: Kind> Section<'a, K> {
     /// and unlinked, or waits behind others. If it is taken over, `node` is unlinked.
     #[cold]
     pub(super) fn take_over(&mut self, node: Held<K>, who: Who) -> Option<From> {
-        self.recall_from(who);
-        let same = |other: &Held<K>| other.with(|state| state.who == who);
-        let loser = self.inner().offers().find(same)?;
+        let recalled = self.recall_from(who);
+        let loser = recalled.or_else(|| self.inner().offer_to(who))?;
         // Out of the queue while its key is lent to the kind, which can reach what is in there.
         let was_waiting = self.unlink(node) != Left::Idle;
-        let kind = &self.list.kind;
+        let kind = self.core.kind();
         let agreed = loser.with(|offered| {
             node.with(|wanted| kind.exchange(&mut self.queue(), &offered.key, &wanted.key))
         });
@@ -134,7 +134,7 @@ impl<'a, K: Kind> Section<'a, K> {
     /// it was.
     pub(super) fn dismiss(&mut self, node: Held<K>) -> Left {
         let left = self.unlink(node);
-        let kind = &self.list.kind;
+        let kind = self.core.kind();
         match left {
             Left::Waiting => node.with(|state| kind.left(&mut self.queue(), &state.key)),
             Left::Offered(from) => {
@@ -154,7 +154,7 @@ impl<'a, K: Kind> Section<'a, K> {
         let Left::Offered(from) = self.inner().unlink(node) else {
             unreachable!("wait-list.revoke: it has an offer");
         };
-        let kind = &self.list.kind;
+        let kind = self.core.kind();
         node.with(|state| kind.returned(&mut self.queue(), &state.key, from));
         self.inner().lapse(node);
     }
@@ -191,7 +191,7 @@ impl<'a, K: Kind> Section<'a, K> {
         let mut locked = Some(guard);
         let mut steps = Steps::default();
         loop {
-            let mut guard = locked.take().unwrap_or_else(|| self.list.inner.lock());
+            let mut guard = locked.take().unwrap_or_else(|| self.core.inner.lock());
             release_some(&mut guard, sentinel, &mut self.batch);
             wake_fresh(&mut guard, &mut self.batch);
             let is_done = sentinel.is_empty() && guard.fresh.is_empty();

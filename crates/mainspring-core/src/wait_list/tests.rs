@@ -4,8 +4,12 @@ mod kinds;
 mod behaviour;
 #[cfg(not(mainspring_loom))]
 mod corrections;
+#[cfg(all(not(mainspring_loom), debug_assertions))]
+mod crowds;
 #[cfg(not(mainspring_loom))]
 mod foreign;
+#[cfg(not(mainspring_loom))]
+mod forgotten;
 #[cfg(not(mainspring_loom))]
 mod grants;
 #[cfg(all(mainspring_loom, feature = "loom"))]

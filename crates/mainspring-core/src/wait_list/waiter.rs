@@ -1,6 +1,7 @@
 //! The waiting side: a node in a future, its poll and its drop.
 
 use super::entry::{Entry, Held, Place, Who};
+use super::home::Shared;
 use super::inner::Left;
 use super::queue::Queue;
 use super::revoke::Watch;
@@ -62,7 +63,7 @@ type KeyOf<L> = <<L as Holds>::Kind as Kind>::Key;
 pub struct Waiter<L: Holds> {
     holder: L,
     /// In a revocable list, where the executor finds this waiter. Touched by the owner alone.
-    watch: Cell<Option<Watch>>,
+    pub(super) watch: Cell<Option<Watch>>,
     /// The task of ours that polled it last, while it waits. Touched by the owner alone.
     task: Cell<Option<u64>>,
     node: Node<Entry<L::Kind>>,
@@ -135,7 +136,7 @@ impl<L: Holds> Waiter<L> {
         let task = Who::of(cx.waker()).number();
         let is_of_task = task.is_some() && task == self.task.get();
         let is_alone = is_of_task && !<L::Kind as Kind>::IS_TAKEN_BACK;
-        if !self.holder.list().lone.take(node, is_alone) {
+        if !self.holder.list().core().lone.take(node, is_alone) {
             return None;
         }
         // SAFETY: [wait-list.lone] out of the slot by our exchange: it is nobody else's.
@@ -181,14 +182,14 @@ impl<L: Holds> Waiter<L> {
     ) -> Poll<R> {
         let this = self.as_ref().get_ref();
         let list = this.holder.list();
-        if list.revocable || !this.node.value().is_idle() {
+        if list.home.as_shared().is_some() || !this.node.value().is_idle() {
             return this.poll_again(cx, &mut look);
         }
         let who = Who::of(cx.waker());
         this.task.set(who.number());
         // CLAIM: [wait-list.outside] if it is not left in the node it is dropped after the section.
         let waker = cx.waker().clone();
-        let mut section = Section::new(list);
+        let mut section = Section::new(list.core());
         // SAFETY: [wait-list.node] it is our own node, and the lock is held until the section ends.
         let node = unsafe { Held::new(NonNull::from(&this.node)) };
         let mut answer = ask(&mut section, node, &mut look, Why::First);
@@ -221,7 +222,7 @@ impl<L: Holds> Waiter<L> {
         let mut spare = self.node.value().is_idle().then(|| cx.waker().clone());
         loop {
             let verdict = {
-                let mut section = Section::new(self.holder.list());
+                let mut section = Section::new(self.holder.list().core());
                 // SAFETY: [wait-list.node] it is our own node, and the lock is held until the
                 // section ends.
                 let node = unsafe { Held::new(NonNull::from(&self.node)) };
@@ -247,21 +248,20 @@ impl<L: Holds> Waiter<L> {
     /// Lets the executor find this waiter, if its list is revocable and its task is one of ours.
     #[inline]
     fn watch_if_revocable(&self, who: Who) {
-        let list = self.holder.list();
-        if list.revocable {
-            self.watch_for(list, who);
+        if let Some(shared) = self.holder.list().home.as_shared() {
+            self.watch_for(shared, who);
         }
     }
 
     #[cold]
-    fn watch_for(&self, list: &WaitList<L::Kind>, who: Who) {
+    fn watch_for(&self, shared: &Shared<L::Kind>, who: Who) {
         let watch = self.watch.take();
         let watch = match (watch, who.number()) {
             (Some(watch), Some(task)) if watch.is_of(task) => Some(watch),
             (_, Some(task)) => {
-                // SAFETY: [wait-list.node] the waiter is pinned, the watch is dropped by `leave` or
-                // at the end of the wait, and the holder keeps the list where it is.
-                Some(unsafe { Watch::new(task, NonNull::from(list), NonNull::from(&self.node)) })
+                // SAFETY: [wait-list.node] the waiter is pinned and drops the watch before it dies,
+                // in `leave` or at the end of the wait. If it is forgotten it does not die.
+                Some(unsafe { Watch::new(task, shared, NonNull::from(&self.node)) })
             }
             (_, None) => None,
         };
@@ -283,7 +283,7 @@ impl<L: Holds> Waiter<L> {
         }
         // SAFETY: [wait-list.node] it is our own node, and the lock is held below.
         let node = unsafe { Held::new(NonNull::from(&self.node)) };
-        let mut section = Section::new(self.holder.list());
+        let mut section = Section::new(self.holder.list().core());
         let left = section.dismiss(node);
         node.note_idle();
         left == Left::Released

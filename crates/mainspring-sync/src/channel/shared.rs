@@ -67,6 +67,8 @@ impl Kind for Room {
     /// By a message that goes before all.
     const IS_TAKEN_BACK: bool = true;
 
+    const IS_REVOCABLE: bool = false;
+
     fn returned(&self, queue: &mut Queue<'_, Self>, _: &usize, from: From) {
         // CLAIM: [channel.room] the permit goes to the next, or is room again in `settle`.
         if !queue.wake_one(from) {

@@ -185,6 +185,8 @@ impl Signal {
 impl Kind for Signal {
     type Key = ();
 
+    const IS_REVOCABLE: bool = false;
+
     fn returned(&self, queue: &mut Queue<'_, Self>, (): &(), from: From) {
         self.signal(queue, from);
     }

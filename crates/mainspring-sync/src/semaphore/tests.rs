@@ -1,3 +1,7 @@
+#[cfg(all(test, debug_assertions, not(all(mainspring_loom, feature = "loom"))))]
+mod crowds;
+#[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
+mod forgotten;
 #[cfg(all(test, not(all(mainspring_loom, feature = "loom"))))]
 mod futurelock;
 #[cfg(all(test, mainspring_loom, feature = "loom"))]

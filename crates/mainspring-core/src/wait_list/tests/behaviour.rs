@@ -212,7 +212,7 @@ fn close_is_sticky_and_releases_everybody() {
     }
 }
 
-// WITNESS: wait-list.node
+// WITNESS: wait-list.node, wait-list.inline
 #[test]
 fn forgotten_waiter_keeps_its_place_and_the_list_may_move() {
     let list = WaitList::default();

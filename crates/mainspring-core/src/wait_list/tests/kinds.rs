@@ -1,6 +1,8 @@
 //! Two small primitives on the wait list, for its tests: a notification and a weighted semaphore.
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+#[cfg(mainspring_loom)]
+use crate::sync::cell::UnsafeCell;
 use crate::wait_list::{From, Holds, Kind, Queue, WaitList, Waiter, Why};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,6 +21,8 @@ impl Stored {
 
 impl Kind for Stored {
     type Key = ();
+
+    const IS_REVOCABLE: bool = false;
 
     fn returned(&self, queue: &mut Queue<'_, Self>, (): &(), from: From) {
         self.notify(queue, from);
@@ -59,12 +63,16 @@ impl<L: Holds<Kind = Stored>> Future for Notified<L> {
 pub(super) struct Permits(AtomicUsize);
 
 impl Permits {
+    pub(super) fn of(permits: usize) -> Self {
+        Self(AtomicUsize::new(permits))
+    }
+
     pub(super) fn list(permits: usize) -> WaitList<Self> {
-        WaitList::new(Self(AtomicUsize::new(permits)))
+        WaitList::new(Self::of(permits))
     }
 
     pub(super) fn revocable(permits: usize) -> WaitList<Self> {
-        WaitList::revocable(Self(AtomicUsize::new(permits)))
+        WaitList::revocable(Self::of(permits))
     }
 
     pub(super) fn available(&self) -> usize {
@@ -153,5 +161,45 @@ impl<L: Holds<Kind = Permits>> Future for Acquire<L> {
             Why::First if !queue.is_empty() => None,
             Why::First | Why::Again | Why::Released => queue.kind().take(*wanted).then_some(why),
         })
+    }
+}
+
+/// A kind whose word loom watches: how often an offer came back.
+#[cfg(mainspring_loom)]
+pub(super) struct Back(UnsafeCell<u32>);
+
+// SAFETY: [wait-list.retired] it is changed under the list's lock, or by its only user.
+#[cfg(mainspring_loom)]
+unsafe impl Sync for Back {}
+
+#[cfg(mainspring_loom)]
+impl Back {
+    pub(super) fn list() -> WaitList<Self> {
+        WaitList::revocable(Self(UnsafeCell::new(0)))
+    }
+
+    pub(super) fn add(&self, count: u32) -> u32 {
+        self.0.with_mut(|word| {
+            // SAFETY: [wait-list.retired] as for `Sync`; loom tells if that is not so.
+            unsafe { *word += count };
+            // SAFETY: [wait-list.retired] as above.
+            unsafe { *word }
+        })
+    }
+}
+
+#[cfg(mainspring_loom)]
+impl Kind for Back {
+    type Key = ();
+
+    fn returned(&self, _: &mut Queue<'_, Self>, (): &(), _: From) {
+        self.add(1);
+    }
+}
+
+#[cfg(mainspring_loom)]
+impl Drop for Back {
+    fn drop(&mut self) {
+        self.add(100);
     }
 }

@@ -1,6 +1,7 @@
 //! Models of the wait list. The code is the shipped one, with batches of one.
 
 mod lone;
+mod retired;
 
 use super::kinds::{Acquire, Notified, Permits, Stored, notify, release};
 use crate::poll::{Polling, TaskStamp};
@@ -22,7 +23,7 @@ pub(super) fn poll_as<F: Future>(task: u64, future: Pin<&mut F>) -> Poll<F::Outp
 }
 
 /// A poll of `task` that polls nothing.
-fn poll_of_nothing(task: u64) {
+pub(super) fn poll_of_nothing(task: u64) {
     drop(Polling::begin(Some(&WaitSlot::of(TaskStamp {
         task,
         polls: 0,
