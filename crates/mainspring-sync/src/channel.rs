@@ -43,6 +43,11 @@
 //! empty, and takes a short lock where a block begins or ends; receiving from it is two
 //! compare-exchanges.
 //!
+//! A task of the family that finds no message, or no room, while the other side has been woken and
+//! did not look yet, lets that run first, once a call, and only then waits: two tasks of one thread
+//! that take turns pass their messages without a lock and without a waker. Under a foreign executor
+//! it waits at once, and so it does while others of its own side wait.
+//!
 //! A task of the family that sends or receives in a loop yields after so many messages (its
 //! [budget](mainspring_core::budget)); under a foreign executor it does not.
 
@@ -63,6 +68,7 @@ mod send;
 mod sender;
 mod shape;
 mod shared;
+mod side;
 mod sink;
 mod store;
 mod until_closed;

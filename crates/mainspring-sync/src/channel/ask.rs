@@ -27,6 +27,8 @@ pub(crate) struct Ask<R: Reach + Copied> {
     holds: bool,
     /// It has a place in the queue, or was granted a permit there.
     waits: bool,
+    /// It let the receivers run once since its last permit.
+    gave_way: bool,
 }
 
 impl<R: Reach + Copied> Ask<R> {
@@ -37,6 +39,7 @@ impl<R: Reach + Copied> Ask<R> {
             waiter: Late::new(),
             holds: false,
             waits: false,
+            gave_way: false,
         }
     }
 
@@ -100,9 +103,17 @@ impl<R: Reach + Copied> Ask<R> {
         let shared = self.reach.shared();
         if !self.waits {
             match look_first(shared) {
-                Reserve::Held => return Poll::Ready(Ok(())),
+                Reserve::Held => {
+                    self.gave_way = false;
+                    return Poll::Ready(Ok(()));
+                }
                 Reserve::Closed => return Poll::Ready(Err(Closed)),
                 Reserve::Full | Reserve::Busy | Reserve::Queue => {}
+            }
+            // CLAIM: [side.once]
+            if !self.gave_way && shared.sending.gives_way_to(&shared.receiving, cx) {
+                self.gave_way = true;
+                return Poll::Pending;
             }
         }
         let reach = &self.reach;
@@ -114,14 +125,20 @@ impl<R: Reach + Copied> Ask<R> {
         // Also if the poll unwinds.
         self.waits = true;
         let grant = match waiter.as_mut().take_offer(cx) {
-            Some(_) => Poll::Ready(shared.granted()),
+            Some(_) => {
+                shared.sending.came();
+                Poll::Ready(shared.granted())
+            }
             None => waiter.poll_wait(cx, |queue, parked, why| {
                 shared.look_for_room(queue, parked, why)
             }),
         };
         self.waits = grant.is_pending();
         match grant {
-            Poll::Ready(Grant::Held) => Poll::Ready(Ok(())),
+            Poll::Ready(Grant::Held) => {
+                self.gave_way = false;
+                Poll::Ready(Ok(()))
+            }
             Poll::Ready(Grant::Closed(told)) => {
                 shared.tell(told);
                 Poll::Ready(Err(Closed))
@@ -135,6 +152,13 @@ impl<R: Reach + Copied> Ask<R> {
                 Poll::Pending
             }
         }
+    }
+
+    /// A message was sent without a permit: what comes next may give way again.
+    pub(crate) fn begin_anew(self: Pin<&mut Self>) {
+        // SAFETY: [ask.pinned] a flag is set, nothing is moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        this.gave_way = false;
     }
 
     /// The permit that was held is the caller's now.

@@ -130,11 +130,12 @@ impl<'a, I: Iterator> SendMany<'a, I> {
     /// Sends the next message. Under a spent budget it asks for room all the same, and yields.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         // SAFETY: [ask.pinned] `poll` got us pinned; there is no `Drop` that would move it.
-        let ask = unsafe { Pin::new_unchecked(&mut self.ask) };
+        let mut ask = unsafe { Pin::new_unchecked(&mut self.ask) };
         if ask.is_fresh() && !budget::is_spent() {
             let value = self.next.take().expect("there is a message");
             match ask.reach().push(value) {
                 Push::Done(_) => {
+                    ask.as_mut().begin_anew();
                     budget::consume();
                     return Poll::Ready(Ok(()));
                 }

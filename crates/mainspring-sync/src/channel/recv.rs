@@ -31,6 +31,8 @@ pub(crate) struct Pull<R: Reach + Copied> {
     waits: bool,
     /// It was told to look and found a message that is still being written.
     owes: bool,
+    /// It let the senders run once since its last message.
+    gave_way: bool,
 }
 
 impl<R: Reach + Copied> Pull<R> {
@@ -41,6 +43,7 @@ impl<R: Reach + Copied> Pull<R> {
             waiter: Late::new(),
             waits: false,
             owes: false,
+            gave_way: false,
         }
     }
 
@@ -65,15 +68,18 @@ impl<R: Reach + Copied> Pull<R> {
             // CLAIM: [pull.owes] until it has looked.
             this.owes = true;
             this.waits = false;
+            this.reach.shared().receiving.came();
         }
         if !this.waits {
             match this.reach.shared().pop() {
                 Pop::Got(value, _) => {
                     this.owes = false;
+                    this.gave_way = false;
                     unit.spend();
                     return Poll::Ready(Ok(value));
                 }
                 Pop::Closed => return Poll::Ready(Err(Closed)),
+                Pop::Empty if this.gives_way(cx) => return Poll::Pending,
                 Pop::Empty | Pop::Busy => {}
             }
         }
@@ -82,6 +88,18 @@ impl<R: Reach + Copied> Pull<R> {
             unit.spend();
         }
         found
+    }
+
+    /// Whether it lets the senders run before it waits: if one is about to look, and once.
+    #[inline]
+    fn gives_way(&mut self, cx: &Context<'_>) -> bool {
+        // CLAIM: [side.once]; and one that was told owes that, until it waits again.
+        if self.gave_way || self.owes {
+            return false;
+        }
+        let shared = self.reach.shared();
+        self.gave_way = shared.receiving.gives_way_to(&shared.sending, cx);
+        self.gave_way
     }
 
     #[inline(never)]
@@ -135,6 +153,7 @@ impl<R: Reach + Copied> Pull<R> {
         self.owes = was_told && matches!(found, Poll::Ready(Pop::Busy));
         match found {
             Poll::Ready(Pop::Got(value, senders_wait)) => {
+                self.gave_way = false;
                 if senders_wait {
                     shared.settle_with_message();
                 }

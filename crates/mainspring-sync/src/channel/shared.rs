@@ -24,6 +24,7 @@
 //! means "look again": a newcomer could take the room first.
 
 use super::ring::{Pop, Push};
+use super::side::Side;
 use super::store::Store;
 use super::words::{Closing, Freed, OnPark, Reserve, Told, Turn, Words};
 use mainspring_core::payload::{Steps, absorb};
@@ -94,6 +95,8 @@ pub(crate) struct Shared<T> {
     pub(super) senders: WaitList<Room>,
     pub(super) receivers: WaitList<()>,
     pub(super) closed: WaitList<()>,
+    pub(super) sending: Side,
+    pub(super) receiving: Side,
     sender_count: AtomicUsize,
     receiver_count: AtomicUsize,
 }
@@ -106,6 +109,8 @@ impl<T> Shared<T> {
             senders: WaitList::new(Room::default()),
             receivers: WaitList::new(()),
             closed: WaitList::new(()),
+            sending: Side::new(),
+            receiving: Side::new(),
             sender_count: AtomicUsize::new(1),
             receiver_count: AtomicUsize::new(1),
         }
@@ -235,7 +240,10 @@ impl<T> Shared<T> {
         self.receivers.with(|queue| {
             if all {
                 queue.wake_all();
-            } else if !queue.release_one(From::Oldest) {
+            } else if queue.release_one(From::Oldest) {
+                self.receiving.woken(queue.is_empty());
+            } else {
+                self.receiving.left();
                 // CLAIM: [channel.notes]
                 self.words().no_receiver_waits();
             }
@@ -260,6 +268,8 @@ impl<T> Shared<T> {
             }
             if grants == 0 {
                 self.forget_if_none(queue);
+            } else {
+                self.sending.woken(queue.is_empty());
             }
             told
         });
@@ -289,6 +299,7 @@ impl<T> Shared<T> {
     pub(super) fn forget_if_none(&self, queue: &mut Queue<'_, Room>) -> bool {
         let is_empty = queue.is_empty();
         if is_empty {
+            self.sending.left();
             // CLAIM: [channel.notes]
             queue.kind().cleared.fetch_add(1, Relaxed);
             self.words().no_sender_waits();
@@ -341,6 +352,7 @@ impl<T> Shared<T> {
                 Reserve::Full | Reserve::Queue => {}
             }
             if self.words().sender_parks() == OnPark::Wait {
+                self.sending.parks();
                 *parked = noted;
                 return None;
             }
@@ -356,6 +368,7 @@ impl<T> Shared<T> {
                 other => return Some(other),
             }
         }
+        self.receiving.parks();
         None
     }
 
