@@ -175,11 +175,11 @@
 //!   purpose, and hides one that does so by mistake.
 //! - *A home-thread path without atomics*: measured, it saves 2 to 3 ns of 10 and doubles the
 //!   protocol.
-//! - *References prepaid by the exchange that begins a poll*, for wakers that are cloned in it: with
-//!   clones that cost no exchange at all two tasks that take turns in a channel, which then cloned
-//!   two a message, were measured as fast as before. An exchange that nobody contends waits for
-//!   nothing, the first poll begins without one, and each clone would ask a thread-local who is
-//!   polled.
+//! - *References prepaid by the exchange that begins a poll*, for wakers that are cloned in it:
+//!   with clones that cost no exchange at all two tasks that take turns in a channel, which then
+//!   cloned two a message, were measured as fast as before. An exchange that nobody contends waits
+//!   for nothing, the first poll begins without one, and each clone would ask a thread-local who
+//!   is polled.
 //! - *Making a task SCHEDULED*: its first run would need an exchange to say what nobody asks.
 //! - *Leaving a scheduled task's wake without a write*: the poll could miss what the waker wrote.
 //! - *Aborting inline*: destructors on a foreign stack, under foreign locks.
