@@ -2,12 +2,14 @@
 
 use super::Pool;
 use super::counters::Counters;
+use super::crew::{Crew, Goodbye, Manner, OnLeft};
 use super::hub::{Hub, Station};
 use super::remote::{Remote, Slot};
 use super::seat::Seats;
 use super::shared::Shared;
 use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
 use crate::queue::local::Local;
+use crate::shutdown::ShutdownReport;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
 use mainspring_core::task::Runnable;
 use std::fmt;
@@ -15,9 +17,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The most workers that a pool may have: more than any machine has cores.
 const WORKERS_MAX: usize = 4096;
+
+/// How long the drop of a pool waits for who does not return, unless told otherwise.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a [`Pool`] is to be like. Made by [`Pool::builder`].
 ///
@@ -35,6 +41,9 @@ pub struct PoolBuilder {
     driver: Box<MakeDriver>,
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
+    grace: Option<Duration>,
+    patience: Duration,
+    on_left: Option<Box<OnLeft>>,
 }
 
 /// A thread that has been started and waits for orders.
@@ -51,6 +60,9 @@ impl PoolBuilder {
             driver: Box::new(|_| Ok(Box::new(ThreadDriver::new()))),
             on_start: None,
             on_stop: None,
+            grace: None,
+            patience: PATIENCE,
+            on_left: None,
         }
     }
 
@@ -94,6 +106,38 @@ impl PoolBuilder {
         self
     }
 
+    /// How long tasks are polled in a [shutdown](Pool::shutdown) before they are dropped, at most
+    /// as long as it may take in all. Unless told otherwise, half of that; the other half is for
+    /// destructors, cleanups and blocking jobs.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+
+    /// How long the drop of the pool waits for a poll or a destructor that does not return, counted
+    /// from when something last happened: 5 seconds unless told otherwise. Then the thread is left
+    /// behind. A [shutdown](Pool::shutdown), which has a limit of its own, waits as long only for
+    /// threads that end without a task that would keep them: one with an
+    /// [`on_thread_stop`](Self::on_thread_stop) that hangs, say.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Calls `hook` if the pool is dropped and has to leave something behind, with the report of
+    /// what that is. Unless told otherwise, that is said on standard error (MS0020). A panic in it
+    /// is reported and contained.
+    ///
+    /// After a [shutdown](Pool::shutdown), whose report says as much, it is called only for what is
+    /// still there when the pool is dropped.
+    pub fn on_left_behind<F>(mut self, hook: F) -> Self
+    where
+        F: Fn(&ShutdownReport) + Send + Sync + 'static,
+    {
+        self.on_left = Some(Box::new(hook));
+        self
+    }
+
     /// Starts the workers, and returns when all of them are ready.
     ///
     /// # Errors
@@ -119,14 +163,20 @@ impl PoolBuilder {
             on_start: self.on_start,
             on_stop: self.on_stop,
         });
+        let manner = Manner {
+            grace: self.grace,
+            patience: self.patience,
+            on_left: self.on_left,
+        };
         let (reports, inbox) = channel();
+        let goodbyes = channel();
         let mut started = Vec::with_capacity(workers);
         let mut queues = Vec::with_capacity(workers);
         let begun = begin(
             &plan,
             workers,
             &self.name,
-            &reports,
+            (&reports, &goodbyes.0),
             &mut started,
             &mut queues,
         );
@@ -135,10 +185,10 @@ impl PoolBuilder {
         let hub = begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name));
         let threads = started.into_iter();
         match hub {
-            Ok(hub) => Ok(Pool::assemble(
-                hub,
-                threads.map(|started| started.thread).collect(),
-            )),
+            Ok(hub) => {
+                let threads = threads.map(|started| started.thread).collect();
+                Ok(Pool::assemble(hub, Crew::new(threads, goodbyes, manner)))
+            }
             Err(error) => {
                 for Started { thread, orders } in threads {
                     drop(orders);
@@ -160,7 +210,7 @@ fn begin(
     plan: &Arc<Plan>,
     workers: usize,
     name: &str,
-    reports: &Sender<Report>,
+    (reports, goodbyes): (&Sender<Report>, &Sender<usize>),
     started: &mut Vec<Started>,
     queues: &mut Vec<crate::queue::local::Stealer<Runnable>>,
 ) -> io::Result<()> {
@@ -169,9 +219,13 @@ fn begin(
         queues.push(queue.stealer());
         let (orders, inbox) = channel();
         let (plan, reports) = (Arc::clone(plan), reports.clone());
+        let goodbye = Goodbye::new(index, goodbyes.clone());
         let thread = std::thread::Builder::new()
             .name(format!("{name}-{index}"))
-            .spawn(move || thread::run(&plan, index, queue, &reports, &inbox))?;
+            .spawn(move || {
+                let _goodbye = goodbye;
+                thread::run(&plan, index, queue, &reports, &inbox);
+            })?;
         started.push(Started { thread, orders });
     }
     Ok(())
