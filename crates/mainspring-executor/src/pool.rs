@@ -243,9 +243,8 @@ impl Pool {
     /// waited for as long as there is time, [abandonable] ones not at all; the workers' threads
     /// end, and with them their drivers.
     ///
-    /// A poll or a destructor that does not return keeps this call until `limit`, and for up to
-    /// half a second more if that leaves it less than a tenth of a second to be noticed. Then its
-    /// thread is left behind, with the tasks that are at home there and what its driver has under
+    /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
+    /// it has had a second to come back since its task was aborted. Then its thread is left behind, with the tasks that are at home there and what its driver has under
     /// way, and the report names all of them; shared tasks that stood in line behind it are dropped
     /// by a spare thread. What was left is leaked until the code in question comes back: then the
     /// thread drops what it has and ends.

@@ -116,9 +116,7 @@ impl PoolBuilder {
 
     /// How long the drop of the pool waits for a poll or a destructor that does not return, counted
     /// from when something last happened: 5 seconds unless told otherwise. Then the thread is left
-    /// behind. A [shutdown](Pool::shutdown), which has a limit of its own, waits as long only for
-    /// threads that end without a task that would keep them: one with an
-    /// [`on_thread_stop`](Self::on_thread_stop) that hangs, say.
+    /// behind. After the limit of a [shutdown](Pool::shutdown) it is as long, but a second at most.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self

@@ -35,12 +35,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// For so long nothing has to happen after the deadline before somebody who runs is taken for one
-/// who does not come back. Enough for a thread that others keep from its core.
-const STUCK_AFTER: Duration = Duration::from_millis(100);
+/// For so long nothing has to happen, once everything was aborted, before a shutdown takes who has
+/// not ended for one who does not come back: enough for a thread that others keep from its core.
+const QUIET: Duration = Duration::from_secs(1);
 
-/// The same for tasks that do not run: a worker that is free, or the spare one, may come to them.
-const STRANDED_AFTER: Duration = Duration::from_millis(500);
+/// How often it looks meanwhile.
+const TICK: Duration = Duration::from_millis(25);
 
 const LANES: [Lane; 2] = [Lane::Tasks, Lane::Cleanup];
 
@@ -56,7 +56,7 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     announce(hub, crew, moments);
     // CLAIM: [registry.told] one waiter at a time.
     let mut told = crew.alone.lock();
-    let report = End::new(hub, crew, STUCK_AFTER, STRANDED_AFTER).run();
+    let report = End::new(hub, crew, QUIET.min(crew.manner.patience)).run();
     *told = report.is_leaking();
     ShutdownReport {
         took: time::now().since(began),
@@ -105,11 +105,7 @@ fn bury(hub: &Hub, crew: &Crew) {
     } else {
         crew.manner.patience
     };
-    let mut report = End {
-        patience,
-        ..End::new(hub, crew, patience, patience)
-    }
-    .run();
+    let mut report = End::new(hub, crew, patience).run();
     if *told || !report.is_leaking() {
         return;
     }
@@ -141,9 +137,7 @@ fn end_by_themselves(hub: &Hub) {
 struct End<'e> {
     hub: &'e Hub,
     crew: &'e Crew,
-    stuck_after: Duration,
-    stranded_after: Duration,
-    /// The same for whatever else does not end.
+    /// For so long nothing has to happen before somebody is given up.
     patience: Duration,
     /// What was there when something last happened, and when that was.
     seen: (usize, Vec<TaskId>),
@@ -151,13 +145,11 @@ struct End<'e> {
 }
 
 impl<'e> End<'e> {
-    fn new(hub: &'e Hub, crew: &'e Crew, stuck_after: Duration, stranded_after: Duration) -> Self {
+    fn new(hub: &'e Hub, crew: &'e Crew, patience: Duration) -> Self {
         Self {
             hub,
             crew,
-            stuck_after,
-            stranded_after,
-            patience: crew.manner.patience,
+            patience,
             seen: (0, Vec::new()),
             since: time::now(),
         }
@@ -234,7 +226,8 @@ impl<'e> End<'e> {
     fn see_off(&mut self, lanes: &[Lane], insists: bool) {
         self.note(lanes);
         loop {
-            let tick = Deadline::from_nanos(time::now().saturating_add(STUCK_AFTER / 4));
+            let began = time::now();
+            let tick = Deadline::from_nanos(began.saturating_add(TICK));
             let waited = self.wait(lanes, |moments| {
                 if insists {
                     tick
@@ -245,16 +238,19 @@ impl<'e> End<'e> {
             if waited == Waited::Happened {
                 return;
             }
-            self.note(lanes);
             let now = time::now();
-            if now.since(self.since) >= STUCK_AFTER / 2 {
+            // Where this thread was late, so were the others: that time counts for nobody.
+            let late = now.since(began).saturating_sub(TICK);
+            self.since = self.since.saturating_add(late);
+            self.note(lanes);
+            if now.since(self.since) >= 2 * TICK {
                 let hub = self.hub.clone();
                 let (number, name) = (hub.shared().workers(), format!("{}-spare", hub.name()));
                 self.crew.start(number, name, move || spare::serve(&hub));
             }
             let is_over = self.crew.limits.look().deadline.has_passed(now);
             // CLAIM: [pool-end.returns]
-            if is_over && (!insists || self.is_hopeless(now)) {
+            if is_over && (!insists || now.since(self.since) >= self.patience) {
                 return;
             }
         }
@@ -280,15 +276,6 @@ impl<'e> End<'e> {
             self.seen = seen;
             self.since = now;
         }
-    }
-
-    /// Whether nothing has happened for so long that nobody is likely to come back.
-    fn is_hopeless(&self, now: Nanos) -> bool {
-        let (len, running) = &self.seen;
-        let quiet = now.since(self.since);
-        let is_stuck = quiet >= self.stuck_after && running.len() == *len;
-        let is_stranded = quiet >= self.stranded_after && !running.is_empty();
-        is_stuck || is_stranded || quiet >= self.patience
     }
 
     /// Who could not be ended: those that run, and those that nobody could come to.

@@ -104,7 +104,7 @@ impl Drop for Bomb {
 #[derive(Clone, Default)]
 struct Cell {
     tokens: Arc<AtomicUsize>,
-    /// How many of the stuck have got there.
+    /// How many of the stuck, and of the jobs, have got there.
     stuck: Arc<AtomicUsize>,
     gate: Arc<Gate>,
 }
@@ -133,10 +133,12 @@ impl Cell {
             }),
             At::Job => {
                 let (of_job, gate) = (self.token(), Arc::clone(&self.gate));
+                let running = Arc::clone(&self.stuck);
                 Box::pin(async move {
                     let _token = token;
                     let work = move || {
                         let _token = of_job;
+                        running.fetch_add(1, SeqCst);
                         gate.pass();
                     };
                     let _ = blocking::run(Blocking::Syscall, work).await;
@@ -164,7 +166,7 @@ impl Cell {
         }
     }
 
-    /// Waits until so many are stuck.
+    /// Waits until so many are stuck, or so many jobs run.
     fn wait_for_stuck(&self, many: usize) {
         while self.stuck.load(SeqCst) < many {
             thread::yield_now();

@@ -80,7 +80,8 @@ impl RuntimeBuilder {
 
     /// How long the drop of the runtime waits for a poll or a destructor that does not return,
     /// counted from when something last happened: 5 seconds unless told otherwise. Then the thread
-    /// is left behind. A [shutdown](Runtime::shutdown) has a limit of its own.
+    /// is left behind. After the limit of a [shutdown](Runtime::shutdown) it is as long, but a second
+    /// at most.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.pool = self.pool.patience(patience);
         self

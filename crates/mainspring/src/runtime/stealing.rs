@@ -250,9 +250,8 @@ impl Runtime {
     /// long as there is time, [abandonable](crate::task::Blocking::Abandonable) ones (name
     /// look-ups above all) not at all; the workers' threads end, and with them their reactors.
     ///
-    /// A poll or a destructor that does not return keeps this call until `limit`, and for up to
-    /// half a second more if that leaves it less than a tenth of a second to be noticed. Then its
-    /// thread is left behind, with the tasks that are at home there, its reactor and what the
+    /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
+    /// it has had a second to come back since its task was aborted. Then its thread is left behind, with the tasks that are at home there, its reactor and what the
     /// kernel has of it, and the report names all of them; shared tasks that stood in line behind
     /// it are dropped all the same. What was left is leaked until the code in question comes back:
     /// then the thread drops what it has and ends.

@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 /// A pool that tells what it leaves behind when it is dropped.
-fn pool(workers: usize, left: mpsc::Sender<ShutdownReport>) -> Pool {
+fn pool(workers: usize, patience: Duration, left: mpsc::Sender<ShutdownReport>) -> Pool {
     Pool::builder()
         .workers(workers)
-        .patience(Duration::from_millis(150))
+        .patience(patience)
         .on_left_behind(move |report| drop(left.send(report.clone())))
         .build()
         .expect("threads")
@@ -70,7 +70,7 @@ fn at(workers: usize, at: At) {
     for how in ENDS {
         let cell = Cell::default();
         let (left, leaves) = mpsc::channel();
-        let pool = pool(workers, left);
+        let pool = pool(workers, Duration::from_secs(3_600), left);
         let many = 2 + workers;
         for _ in 0..2 {
             pool.spawn(cell.task(at)).detach();
@@ -83,6 +83,7 @@ fn at(workers: usize, at: At) {
             thread::yield_now();
         }
         let jobs = if at == At::Job { many } else { 0 };
+        cell.wait_for_stuck(jobs);
         if let Some(report) = end(pool, how, at) {
             check(&report, at, many, how);
             assert_eq!(cell.left(), jobs, "{how:?}: {report}");
@@ -103,7 +104,7 @@ fn stuck(workers: usize) {
     for (how, stuck) in ends.flat_map(|how| [(how, 1), (how, workers)]) {
         let cell = Cell::default();
         let (left, leaves) = mpsc::channel();
-        let pool = pool(workers, left);
+        let pool = pool(workers, Duration::from_millis(400), left);
         for worker in 0..workers {
             let task = cell.task(At::Timer);
             pool.spawn_pinned(worker, move || task).detach();

@@ -90,6 +90,7 @@ fn populated<S: Subject>(cell: &Cell, at: At) -> S {
         subject.spawn(cell.task(at));
     }
     subject.settle(|subject| subject.tasks().iter().all(|info| is_there(at, info)));
+    cell.wait_for_stuck(if at == At::Job { 2 } else { 0 });
     subject
 }
 
