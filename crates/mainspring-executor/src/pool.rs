@@ -41,7 +41,7 @@ mod thread;
 mod worker;
 
 pub use self::builder::PoolBuilder;
-pub use self::counters::WorkerMetrics;
+pub use self::counters::{Metrics, WorkerMetrics};
 pub(crate) use self::registry::{OnAdmit, Registry};
 
 use self::crew::Crew;
@@ -244,10 +244,10 @@ impl Pool {
     /// end, and with them their drivers.
     ///
     /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
-    /// it has had a second to come back since its task was aborted. Then its thread is left behind, with the tasks that are at home there and what its driver has under
-    /// way, and the report names all of them; shared tasks that stood in line behind it are dropped
-    /// by a spare thread. What was left is leaked until the code in question comes back: then the
-    /// thread drops what it has and ends.
+    /// nothing has happened for a second. Then its thread is left behind, with the tasks that are
+    /// at home there and what its driver has under way, and the report names all of them; shared
+    /// tasks that stood in line behind it are dropped by a spare thread. What was left is leaked
+    /// until the code in question comes back: then the thread drops what it has and ends.
     ///
     /// Of two threads that call this, the later one waits for the first, and brings its limit
     /// forward if its own is earlier.
@@ -487,22 +487,6 @@ impl fmt::Debug for PoolHandle {
             .field("workers", &self.workers())
             .finish_non_exhaustive()
     }
-}
-
-/// What a pool has done, and what it is at. Made by [`Pool::metrics`].
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Metrics {
-    /// A worker each, in the order of their numbers.
-    pub workers: Vec<WorkerMetrics>,
-    /// How many tasks have not ended, cleanups not counted.
-    pub tasks: usize,
-    /// How many tasks wait for whoever is free.
-    pub injected: usize,
-    /// How many workers sleep.
-    pub asleep: usize,
-    /// How many workers look for something to do.
-    pub searching: usize,
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use mainspring_core::poll;
 use mainspring_core::spawn::Lane;
 use mainspring_core::task::{TaskId, TaskInfo, TaskRef, TaskState};
 use mainspring_core::time::{self, Deadline, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -120,6 +121,23 @@ fn bury(hub: &Hub, crew: &Crew) {
     }
 }
 
+/// Takes those off a list who were left behind after all. Of the stranded it has what they waited
+/// for, before they were aborted.
+fn strike(infos: &mut Vec<TaskInfo>, stuck: &[TaskInfo], stranded: &mut [TaskInfo]) {
+    let stuck: BTreeSet<u64> = stuck.iter().map(|info| info.id.as_u64()).collect();
+    let stranded = stranded.iter_mut();
+    let mut stranded: BTreeMap<u64, &mut TaskInfo> =
+        stranded.map(|info| (info.id.as_u64(), info)).collect();
+    infos.retain_mut(|info| {
+        let id = info.id.as_u64();
+        if let Some(same) = stranded.get_mut(&id) {
+            std::mem::swap(*same, info);
+            return false;
+        }
+        !stuck.contains(&id)
+    });
+}
+
 /// The system has no thread left: the workers drop the tasks, and the last to see that none is left
 /// ends them all.
 #[cold]
@@ -168,14 +186,11 @@ impl<'e> End<'e> {
         // Those that stood before the door when it was closed.
         let _ = self.wait(&[Lane::Cleanup], |moments| moments.deadline);
         let mut unfinished_cleanups = self.abort(Lane::Cleanup);
+        // CLAIM: [pool-end.all] and who is left then is named.
         self.see_off(&LANES, true);
-        let (stuck, stranded) = self.left();
+        let (stuck, mut stranded) = self.left();
         for infos in [&mut dropped, &mut unfinished_cleanups] {
-            let is_left = |info: &TaskInfo| {
-                let mut left = stuck.iter().chain(&stranded);
-                left.any(|other| other.id == info.id)
-            };
-            infos.retain(|info| !is_left(info));
+            strike(infos, &stuck, &mut stranded);
         }
         let refused_jobs = hub.blocking().close();
         let drained = hub.blocking().drained();

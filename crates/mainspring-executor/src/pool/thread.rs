@@ -172,7 +172,7 @@ pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
             worker.wake_up();
         }
     }
-    // What is left here if the pool has been ended without this worker: aborted tasks, to be dropped.
+    // What is left here if the pool has been ended without this worker: aborted tasks.
     worker.clear();
     worker.leave();
 }

@@ -1,8 +1,8 @@
 //! Every executor, ended in every way while its tasks are at whatever may hold them up.
 //!
 //! Each cell of the matrix asserts that the end returns, that the report names what was left and
-//! what it waited for, and that nothing but that is left: each task holds a token, each job another.
-//! What is stuck is let go at the end of the cell, and then no token may be left at all.
+//! what it waited for, and that nothing but that is left: each task holds a token, each job
+//! another. What is stuck is let go at the end of the cell, and then no token may be left at all.
 
 mod matrix;
 mod others;

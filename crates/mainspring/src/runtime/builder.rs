@@ -70,9 +70,9 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How long tasks are polled in a [shutdown](Runtime::shutdown) before they are dropped, at most
-    /// as long as it may take in all. Unless told otherwise, half of that; the other half is for
-    /// destructors, cleanups and blocking jobs.
+    /// How long tasks are polled in a [shutdown](Runtime::shutdown) before they are dropped, at
+    /// most as long as it may take in all. Unless told otherwise, half of that; the other half is
+    /// for destructors, cleanups and blocking jobs.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.pool = self.pool.grace(grace);
         self
@@ -80,8 +80,8 @@ impl RuntimeBuilder {
 
     /// How long the drop of the runtime waits for a poll or a destructor that does not return,
     /// counted from when something last happened: 5 seconds unless told otherwise. Then the thread
-    /// is left behind. After the limit of a [shutdown](Runtime::shutdown) it is as long, but a second
-    /// at most.
+    /// is left behind. After the limit of a [shutdown](Runtime::shutdown) it is as long, but a
+    /// second at most.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.pool = self.pool.patience(patience);
         self

@@ -318,8 +318,8 @@ impl LocalBuilder {
         self
     }
 
-    /// How long tasks are polled in a [shutdown](LocalRuntime::shutdown) before they are dropped, at
-    /// most as long as it may take in all. Unless told otherwise, half of that.
+    /// How long tasks are polled in a [shutdown](LocalRuntime::shutdown) before they are dropped,
+    /// at most as long as it may take in all. Unless told otherwise, half of that.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
         self

@@ -211,6 +211,7 @@ fn shutdown_inside_a_task_is_refused_and_ends_nothing() {
     assert_eq!(block_on(pool.spawn(async { 7 })).ok(), Some(7));
 }
 
+// WITNESS: crew.joined, crew.goodbye
 #[test]
 fn hook_that_does_not_return_keeps_nobody_for_longer_than_the_patience() {
     let cell = Cell::default();

@@ -336,6 +336,7 @@ fn stuck_worker_is_left_with_its_reads_and_all_of_it_goes_when_it_comes_back() {
             "{report}"
         );
         assert_eq!(report.stuck[0].spawned_at.line(), line);
+        assert!(is_there(At::Read, &report.stranded[0]), "{report}");
         let [left] = &report.left_threads[..] else {
             panic!("one thread is stuck: {report}");
         };

@@ -2,12 +2,10 @@
 
 use crate::pool::limits::{Limits, Moments, Waited};
 use loom::thread;
-use mainspring_core::AtomicWaker;
+use mainspring_core::completion;
 use mainspring_core::sync::Arc;
-use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mainspring_core::time::{Deadline, Nanos};
-use std::future::{pending, poll_fn};
-use std::task::Poll;
+use std::future::pending;
 
 fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -43,7 +41,7 @@ fn wait_without_a_limit_ends_when_one_is_set() {
 fn event_and_two_who_hasten_meet_a_wait() {
     explore(2, || {
         let limits = Arc::new(Limits::default());
-        let event = Arc::new((AtomicBool::new(false), AtomicWaker::new()));
+        let (completer, event) = completion::<()>();
         let hastens = {
             let limits = limits.clone();
             move || {
@@ -52,22 +50,9 @@ fn event_and_two_who_hasten_meet_a_wait() {
                 limits.hasten(Moments::default());
             }
         };
-        let happens = {
-            let event = event.clone();
-            move || {
-                event.0.swap(true, Relaxed);
-                event.1.wake();
-            }
-        };
+        let happens = move || assert!(completer.complete(()).is_ok());
         let threads = [thread::spawn(hastens), thread::spawn(happens)];
-        let happened = poll_fn(|cx| {
-            event.1.register(cx.waker());
-            if event.0.load(Relaxed) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        });
+        let happened = async { assert!(event.await.is_ok()) };
         let _ = limits.wait(happened, |moments| moments.grace);
         for thread in threads {
             thread.join().unwrap();
