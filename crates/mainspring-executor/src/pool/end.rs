@@ -57,6 +57,7 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     announce(hub, crew, moments);
     // CLAIM: [registry.told] one waiter at a time.
     let mut told = crew.alone.lock();
+    hub.overruns().keep();
     let report = End::new(hub, crew, QUIET.min(crew.manner.patience)).run();
     *told = report.is_leaking();
     ShutdownReport {
@@ -177,7 +178,6 @@ impl<'e> End<'e> {
     fn run(mut self) -> ShutdownReport {
         let (hub, crew) = (self.hub, self.crew);
         let registry = &hub.shared().registry;
-        hub.overruns().keep();
         let _ = self.wait(&[Lane::Tasks], |moments| moments.grace);
         let mut dropped = self.abort(Lane::Tasks);
         self.see_off(&[Lane::Tasks], false);

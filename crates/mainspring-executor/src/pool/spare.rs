@@ -35,7 +35,7 @@ pub(super) fn serve(hub: &Hub) {
 }
 
 /// A shared task, from wherever one stands.
-fn next(shared: &Shared) -> Option<Runnable> {
+pub(super) fn next(shared: &Shared) -> Option<Runnable> {
     let of_workers = || {
         let mut remotes = shared.remotes.iter();
         // CLAIM: [slot.owned] [deque.once] swapped out, or stolen, by one.
