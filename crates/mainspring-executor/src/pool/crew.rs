@@ -7,7 +7,8 @@
 //!
 //! - **crew.goodbye** — every thread says goodbye once, on every path, after its driver has gone.
 //! - **crew.joined** — only threads that have said goodbye are joined: what they run afterwards is
-//!   the end of the thread itself, the destructors of its thread-locals above all.
+//!   the end of the thread itself, the destructors of its thread-locals above all. These may end
+//!   the pool once more, so nothing is held meanwhile that an end takes.
 
 use super::limits::Limits;
 use crate::shutdown::ShutdownReport;
@@ -56,6 +57,19 @@ struct Roster {
     say: Sender<usize>,
 }
 
+/// Threads that have said goodbye.
+#[must_use = "they are joined when nothing is held any more"]
+pub(super) struct Gone(Vec<JoinHandle<()>>);
+
+impl Gone {
+    pub(super) fn join(self) {
+        for thread in self.0 {
+            // CLAIM: [crew.joined] What a thread panicked with was reported.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The threads of one pool.
 pub(super) struct Crew {
     /// Held by who ends the pool: the registry tells one waiter. Whether somebody has been told of
@@ -101,9 +115,9 @@ impl Crew {
         }
     }
 
-    /// Waits until all threads but `stuck` of them have ended, or until `limit`; joins those that
-    /// have, and says which have not.
-    pub(super) fn dismiss(&self, stuck: usize, limit: Instant) -> Vec<(usize, Box<str>)> {
+    /// Waits until all threads but `stuck` of them have ended, or until `limit`. Those that have are
+    /// to be joined; of the others it says which they are.
+    pub(super) fn dismiss(&self, stuck: usize, limit: Instant) -> (Gone, Vec<(usize, Box<str>)>) {
         let mut roster = self.roster.lock();
         let expected = roster.threads.len().saturating_sub(stuck);
         loop {
@@ -127,11 +141,7 @@ impl Crew {
         let named = named.collect();
         // Somebody may end the pool once more, and find them ended.
         roster.threads = left;
-        drop(roster);
-        for (_, thread) in ended {
-            // CLAIM: [crew.joined] What a thread panicked with was reported.
-            let _ = thread.join();
-        }
-        named
+        let gone = ended.into_iter().map(|(_, thread)| thread);
+        (Gone(gone.collect()), named)
     }
 }

@@ -21,7 +21,7 @@
 //! - **pool-end.returns** — no wait here rests on a user's code: each has a limit, or is for the
 //!   end of a thread that has nothing left to run but the destructors of its thread-locals.
 
-use super::crew::Crew;
+use super::crew::{Crew, Gone};
 use super::hub::Hub;
 use super::limits::{Moments, Waited};
 use super::{Pool, desk, spare};
@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 /// not ended for one who does not come back: enough for a thread that others keep from its core.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often it looks meanwhile.
+/// How often it looks meanwhile, to begin with.
 const TICK: Duration = Duration::from_millis(25);
 
 const LANES: [Lane; 2] = [Lane::Tasks, Lane::Cleanup];
@@ -58,8 +58,10 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     // CLAIM: [registry.told] one waiter at a time.
     let mut told = crew.alone.lock();
     hub.overruns().keep();
-    let report = End::new(hub, crew, QUIET.min(crew.manner.patience)).run();
+    let (report, gone) = End::new(hub, crew, QUIET.min(crew.manner.patience)).run();
     *told = report.is_leaking();
+    drop(told);
+    gone.join();
     ShutdownReport {
         took: time::now().since(began),
         ..report
@@ -107,8 +109,11 @@ fn bury(hub: &Hub, crew: &Crew) {
     } else {
         crew.manner.patience
     };
-    let mut report = End::new(hub, crew, patience).run();
-    if *told || !report.is_leaking() {
+    let (mut report, gone) = End::new(hub, crew, patience).run();
+    let is_news = report.is_leaking() && !*told;
+    drop(told);
+    gone.join();
+    if !is_news {
         return;
     }
     report.took = time::now().since(began);
@@ -175,7 +180,7 @@ impl<'e> End<'e> {
     }
 
     /// Everything after the announcement.
-    fn run(mut self) -> ShutdownReport {
+    fn run(mut self) -> (ShutdownReport, Gone) {
         let (hub, crew) = (self.hub, self.crew);
         let registry = &hub.shared().registry;
         let _ = self.wait(&[Lane::Tasks], |moments| moments.grace);
@@ -195,17 +200,19 @@ impl<'e> End<'e> {
         let refused_jobs = hub.blocking().close();
         let drained = hub.blocking().drained();
         let _ = crew.limits.wait(drained, |moments| moments.deadline);
-        ShutdownReport {
+        let (gone, left_threads) = self.dismiss(stuck.len());
+        let report = ShutdownReport {
             dropped,
             unfinished_cleanups,
             overran_cleanups: hub.overruns().take(),
-            left_threads: self.dismiss(stuck.len()),
+            left_threads,
             stuck,
             stranded,
             refused_jobs,
             abandoned_jobs: hub.blocking().jobs(),
             took: Duration::ZERO,
-        }
+        };
+        (report, gone)
     }
 
     /// Waits until closed lanes are empty.
@@ -242,7 +249,9 @@ impl<'e> End<'e> {
         self.note(lanes);
         loop {
             let began = time::now();
-            let tick = Deadline::from_nanos(began.saturating_add(TICK));
+            // The longer nothing happens, the more rarely it looks.
+            let length = TICK.max(began.since(self.since) / 8);
+            let tick = Deadline::from_nanos(began.saturating_add(length));
             let waited = self.wait(lanes, |moments| {
                 if insists {
                     tick
@@ -255,7 +264,7 @@ impl<'e> End<'e> {
             }
             let now = time::now();
             // Where this thread was late, so were the others: that time counts for nobody.
-            let late = now.since(began).saturating_sub(TICK);
+            let late = now.since(began).saturating_sub(length);
             self.since = self.since.saturating_add(late);
             self.note(lanes);
             if now.since(self.since) >= 2 * TICK {
@@ -304,16 +313,16 @@ impl<'e> End<'e> {
     }
 
     /// Ends the threads, of which so many are known not to come back.
-    fn dismiss(&self, stuck: usize) -> Vec<ThreadInfo> {
+    fn dismiss(&self, stuck: usize) -> (Gone, Vec<ThreadInfo>) {
         let shared = self.hub.shared();
         shared.stop();
         let limit = Instant::now() + self.patience;
-        let left = self.crew.dismiss(stuck, limit).into_iter();
+        let (gone, left) = self.crew.dismiss(stuck, limit);
         let info = |(number, name)| ThreadInfo {
             name,
             worker: (number < shared.workers()).then_some(number),
             in_flight: (shared.remotes.get(number)).and_then(|remote| remote.driver.in_flight()),
         };
-        left.map(info).collect()
+        (gone, left.into_iter().map(info).collect())
     }
 }

@@ -5,7 +5,8 @@ use mainspring_core::blocking::{self, Blocking};
 use mainspring_core::driver::{Driver, ThreadDriver};
 use mainspring_core::task::yield_now;
 use mainspring_core::{shutdown, spawn};
-use mainspring_executor::{Pool, PoolHandle, block_on};
+use mainspring_executor::{Pool, PoolHandle, ShutdownReport, block_on};
+use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -193,6 +194,37 @@ fn second_shutdown_with_less_patience_hastens_the_first() {
     // Whoever had the lock has dropped it.
     assert_eq!(first.dropped.len() + second.dropped.len(), 1);
     assert!(first.took < AMPLE / 2);
+}
+
+thread_local! {
+    static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
+}
+
+/// Ends its pool when it is dropped.
+struct Late(Arc<Pool>, mpsc::Sender<ShutdownReport>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let _ = self.1.send(self.0.shutdown(SHORT));
+    }
+}
+
+/// The thread is being waited for by the first end, and ends the pool once more.
+// WITNESS: crew.joined
+#[test]
+fn thread_local_of_a_worker_may_end_the_pool_while_the_pool_ends() {
+    let (say, said) = mpsc::channel();
+    let pool = Arc::new(pool(2));
+    for worker in [0, 1] {
+        let late = Late(Arc::clone(&pool), say.clone());
+        let keep = pool.spawn_pinned(worker, move || async move { LATE.set(Some(late)) });
+        block_on(keep).expect("no panic");
+    }
+    drop(say);
+    let report = pool.shutdown(AMPLE);
+    assert!(report.is_clean(), "{report}");
+    drop(pool);
+    assert_eq!(said.iter().filter(ShutdownReport::is_clean).count(), 2);
 }
 
 #[test]
