@@ -18,7 +18,7 @@ use mainspring_executor::ShutdownReport;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -184,8 +184,8 @@ impl Cell {
 
 /// Waits for a lock that is never released.
 async fn locked() {
-    static HELD: WaitList<()> = WaitList::new(());
-    let mut waiter = pin!(Waiter::new(&HELD, ()));
+    static HELD: LazyLock<WaitList<()>> = LazyLock::new(|| WaitList::new(()));
+    let mut waiter = pin!(Waiter::new(&*HELD, ()));
     poll_fn(|cx| {
         let polled = waiter.as_mut().poll_wait(cx, |_, (), _| None::<()>);
         wait::note(WaitKind::Lock, 1);

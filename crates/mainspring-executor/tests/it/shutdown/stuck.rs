@@ -17,8 +17,12 @@ use std::time::Duration;
 const AMPLE: Duration = Duration::from_secs(3_600);
 const SHORT: Duration = Duration::from_millis(50);
 
+/// For so long nothing has to happen before somebody is given up.
+const PATIENCE: Duration = Duration::from_millis(400);
+
 fn pool(workers: usize) -> Pool {
-    Pool::builder().workers(workers).build().expect("threads")
+    let builder = Pool::builder().workers(workers).patience(PATIENCE);
+    builder.build().expect("threads")
 }
 
 /// The one worker wakes a task into its slot, spawns one into its queue, and is stuck then.
