@@ -41,7 +41,12 @@ fn main() -> io::Result<()> {
         drop(waits.lock().await);
     };
     // A destructor that has something to do, which takes longer than it may.
-    let deferred = Deferred(runtime.spawner());
+    let spawner = runtime.spawner();
+    let deferred = Deferred(move || {
+        let goodbye = sleep(HOUR);
+        let cleanup = spawner.spawn_cleanup(goodbye, Duration::from_millis(20));
+        cleanup.detach();
+    });
     let parked = runtime.block_on(async {
         let tasks = [
             named("client").spawn(async move { drop(client.await) }),
@@ -84,14 +89,11 @@ async fn silence() -> io::Result<usize> {
     client.read(&mut [0; 16]).await
 }
 
-/// Says goodbye to somebody, in a cleanup of its own.
-struct Deferred(mainspring_core::spawn::Spawner);
+/// Does something when it is dropped.
+struct Deferred<F: Fn()>(F);
 
-impl Drop for Deferred {
+impl<F: Fn()> Drop for Deferred<F> {
     fn drop(&mut self) {
-        let goodbye = sleep(HOUR);
-        self.0
-            .spawn_cleanup(goodbye, Duration::from_millis(20))
-            .detach();
+        self.0();
     }
 }

@@ -22,9 +22,6 @@ use std::time::Duration;
 /// The most workers that a pool may have: more than any machine has cores.
 const WORKERS_MAX: usize = 4096;
 
-/// How long the drop of a pool waits for who does not return, unless told otherwise.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// What a [`Pool`] is to be like. Made by [`Pool::builder`].
 ///
 /// ```
@@ -42,7 +39,7 @@ pub struct PoolBuilder {
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
     grace: Option<Duration>,
-    patience: Duration,
+    patience: Option<Duration>,
     on_left: Option<Box<OnLeft>>,
 }
 
@@ -61,7 +58,7 @@ impl PoolBuilder {
             on_start: None,
             on_stop: None,
             grace: None,
-            patience: PATIENCE,
+            patience: None,
             on_left: None,
         }
     }
@@ -114,11 +111,11 @@ impl PoolBuilder {
         self
     }
 
-    /// How long the drop of the pool waits for a poll or a destructor that does not return, counted
-    /// from when something last happened: 5 seconds unless told otherwise. Then the thread is left
-    /// behind. After the limit of a [shutdown](Pool::shutdown) it is as long, but a second at most.
+    /// How long nothing has to happen before a poll or a destructor that does not return is given
+    /// up, and its thread left behind. Unless told otherwise, 5 seconds when the pool is dropped,
+    /// and half a second in a [shutdown](Pool::shutdown), whose limit has to have passed, too.
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.patience = Some(patience);
         self
     }
 

@@ -24,8 +24,9 @@ pub(super) type OnLeft = dyn Fn(&ShutdownReport) + Send + Sync;
 pub(super) struct Manner {
     /// How long tasks are polled in a shutdown; unless told otherwise half of its time.
     pub(super) grace: Option<Duration>,
-    /// How long nothing may happen before somebody who does not return is given up.
-    pub(super) patience: Duration,
+    /// How long nothing may happen before somebody who does not return is given up, if the pool's
+    /// owner has an opinion.
+    pub(super) patience: Option<Duration>,
     pub(super) on_left: Option<Box<OnLeft>>,
 }
 

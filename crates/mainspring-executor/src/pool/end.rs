@@ -38,7 +38,10 @@ use std::time::{Duration, Instant};
 
 /// For so long nothing has to happen, once everything was aborted, before a shutdown takes who has
 /// not ended for one who does not come back: enough for a thread that others keep from its core.
-const QUIET: Duration = Duration::from_secs(1);
+const IN_A_SHUTDOWN: Duration = Duration::from_millis(500);
+
+/// The same in a drop, which nobody has given a limit.
+const IN_A_DROP: Duration = Duration::from_secs(5);
 
 /// How often it looks meanwhile, to begin with.
 const TICK: Duration = Duration::from_millis(25);
@@ -58,7 +61,8 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     // CLAIM: [registry.told] one waiter at a time.
     let mut told = crew.alone.lock();
     hub.overruns().keep();
-    let (report, gone) = End::new(hub, crew, QUIET.min(crew.manner.patience)).run();
+    let patience = crew.manner.patience.unwrap_or(IN_A_SHUTDOWN);
+    let (report, gone) = End::new(hub, crew, patience).run();
     *told = report.is_leaking();
     drop(told);
     gone.join();
@@ -107,7 +111,7 @@ fn bury(hub: &Hub, crew: &Crew) {
     let patience = if *told {
         Duration::ZERO
     } else {
-        crew.manner.patience
+        crew.manner.patience.unwrap_or(IN_A_DROP)
     };
     let (mut report, gone) = End::new(hub, crew, patience).run();
     let is_news = report.is_leaking() && !*told;

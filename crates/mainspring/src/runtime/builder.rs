@@ -78,10 +78,10 @@ impl RuntimeBuilder {
         self
     }
 
-    /// How long the drop of the runtime waits for a poll or a destructor that does not return,
-    /// counted from when something last happened: 5 seconds unless told otherwise. Then the thread
-    /// is left behind. After the limit of a [shutdown](Runtime::shutdown) it is as long, but a
-    /// second at most.
+    /// How long nothing has to happen before a poll or a destructor that does not return is given
+    /// up, and its thread left behind. Unless told otherwise, 5 seconds when the runtime is
+    /// dropped, and half a second in a [shutdown](Runtime::shutdown), whose limit has to have
+    /// passed, too.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.pool = self.pool.patience(patience);
         self

@@ -251,13 +251,16 @@ impl Runtime {
     /// look-ups above all) not at all; the workers' threads end, and with them their reactors.
     ///
     /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
-    /// nothing has happened for a second. Then its thread is left behind, with the tasks that are
-    /// at home there, its reactor and what the kernel has of it, and the report names all of them;
-    /// shared tasks that stood in line behind it are dropped all the same. What was left is leaked
-    /// until the code in question comes back: then the thread drops what it has and ends.
+    /// nothing has happened for half a second ([patience]). Then its thread is left behind, with
+    /// the tasks that are at home there, its reactor and what the kernel has of it, and the report
+    /// names all of them; shared tasks that stood in line behind it are dropped all the same. What
+    /// was left is leaked until the code in question comes back: then the thread drops what it has
+    /// and ends.
     ///
     /// Of two threads that call this, the later one waits for the first, and brings its limit
     /// forward if its own is earlier.
+    ///
+    /// [patience]: RuntimeBuilder::patience
     ///
     /// # Panics
     ///
