@@ -116,8 +116,8 @@ impl Crew {
         }
     }
 
-    /// Waits until all threads but `stuck` of them have ended, or until `limit`. Those that have are
-    /// to be joined; of the others it says which they are.
+    /// Waits until all threads but `stuck` of them have ended, or until `limit`. Those that have
+    /// are to be joined; of the others it says which they are.
     pub(super) fn dismiss(&self, stuck: usize, limit: Instant) -> (Gone, Vec<(usize, Box<str>)>) {
         let mut roster = self.roster.lock();
         let expected = roster.threads.len().saturating_sub(stuck);
