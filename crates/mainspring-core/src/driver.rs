@@ -120,4 +120,11 @@ pub trait DriverHandle: Send + Sync + 'static {
 
     /// A lower bound of the next deadline, if anything is armed.
     fn next(&self) -> Option<Nanos>;
+
+    /// How many operations the operating system owns on behalf of this driver, with their memory:
+    /// what goes on if its thread has to be left behind. Never blocks. `None` where that cannot be
+    /// said, which is the answer unless told otherwise; zero is an answer, too.
+    fn in_flight(&self) -> Option<usize> {
+        None
+    }
 }

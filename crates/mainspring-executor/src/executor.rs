@@ -16,6 +16,7 @@
 //!   keeps its scheduler: so no last waker, on whatever thread and however late, drops a queued
 //!   runnable with its future.
 
+mod end;
 mod shared;
 
 use self::shared::{Launcher, Scheduler, Shared, SharedRef};
@@ -24,13 +25,17 @@ use crate::drive::Drive;
 use crate::outer_turn::OuterTurn;
 use crate::pace::Pace;
 use crate::root::Root;
+use crate::shutdown::Overruns;
+use mainspring_core::blocking::BlockingGroup;
+use mainspring_core::context::Entered;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver, Until};
 use mainspring_core::shutdown::Controller;
 use mainspring_core::spawn::{self, Lane, Spawner};
 use mainspring_core::sync;
+use mainspring_core::sync::Mutex;
 use mainspring_core::task::{self, JoinHandle, SchedulerRef, TaskInfo, TaskRef};
 use mainspring_core::time::{self, Deadline};
-use mainspring_core::{poll, shutdown};
+use mainspring_core::{blocking, poll, shutdown};
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
@@ -38,6 +43,7 @@ use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// Runs tasks that may borrow from outside, on the threads that call [`run`](Self::run).
 ///
@@ -90,6 +96,11 @@ pub struct Executor<'a> {
     tasks: SchedulerRef,
     spawner: Spawner,
     controller: Controller,
+    blocking: BlockingGroup,
+    overruns: Arc<Overruns>,
+    grace: Option<Duration>,
+    /// Held by who ends it: the registry tells one waiter.
+    ending: Mutex<()>,
     /// Invariant: a longer-lived executor must not pass for one that takes shorter-lived futures.
     lifetime: PhantomData<Cell<&'a ()>>,
 }
@@ -111,7 +122,9 @@ impl<'a> Executor<'a> {
                 lane,
             }))
         };
+        let overruns = Arc::new(Overruns::default());
         let launcher = Launcher {
+            overruns: Arc::clone(&overruns),
             shared: shared.clone(),
             tasks: scheduler(Lane::Tasks),
             cleanups: scheduler(Lane::Cleanup),
@@ -121,8 +134,20 @@ impl<'a> Executor<'a> {
             spawner: Spawner::of(launcher),
             shared,
             controller: Controller::new(),
+            blocking: BlockingGroup::new(),
+            overruns,
+            grace: None,
+            ending: Mutex::new(()),
             lifetime: PhantomData,
         }
+    }
+
+    /// How long tasks are polled in a [`shutdown`](Self::shutdown) before they are dropped, at most
+    /// as long as it may take in all. Unless told otherwise, half of that.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
     }
 
     /// Spawns a task, which may borrow what outlives the executor. It runs while some thread is
@@ -204,10 +229,7 @@ impl<'a> Executor<'a> {
         let waker = root.waker();
         let mut cx = Context::from_waker(&waker);
         let _turn = OuterTurn::keep();
-        let _entered = handle
-            .enter()
-            .and(spawn::enter(&self.spawner))
-            .and(shutdown::enter(&self.controller.signal()));
+        let _entered = handle.enter().and(self.enter());
         let _resident = self.tasks.enter();
         // On unwind, too: nobody else may have been woken for what is queued.
         let _leaving = HandOn(&self.shared);
@@ -254,10 +276,16 @@ impl<'a> Executor<'a> {
         tasks.iter().map(|task| task.info(now)).collect()
     }
 
-    /// Drops every task of a lane, on this thread.
+    /// What is current wherever its tasks are polled or dropped.
+    fn enter(&self) -> Entered {
+        spawn::enter(&self.spawner)
+            .and(shutdown::enter(&self.controller.signal()))
+            .and(blocking::enter(&self.blocking))
+    }
+
+    /// Drops every task of a closed lane, on this thread.
     fn end_lane(&self, lane: Lane) {
         let registry = &self.shared.registry;
-        registry.close(lane);
         registry.tasks(lane).iter().for_each(TaskRef::abort);
         let mut driver = ThreadDriver::new();
         let root = Root::new(driver.handle());
@@ -359,8 +387,12 @@ impl Drop for Executor<'_> {
     fn drop(&mut self) {
         self.shared.registry.close(Lane::Tasks);
         self.controller.request(Deadline::from_nanos(time::now()));
+        // Destructors find what they would find in a poll.
+        let _entered = self.enter();
         self.end_lane(Lane::Tasks);
+        self.shared.registry.close(Lane::Cleanup);
         self.end_lane(Lane::Cleanup);
+        self.blocking.close();
     }
 }
 

@@ -81,6 +81,7 @@ pub struct LocalExecutor {
     spawner: Spawner,
     local_spawner: LocalSpawner,
     controller: Controller,
+    grace: Option<Duration>,
     one_thread: PhantomData<*const ()>,
 }
 
@@ -102,8 +103,17 @@ impl LocalExecutor {
             local_spawner: LocalSpawner::of(Rc::new(hub.clone())),
             hub: Arc::new(hub),
             controller: Controller::new(),
+            grace: None,
             one_thread: PhantomData,
         }
+    }
+
+    /// How long tasks are polled in a [`shutdown`](Self::shutdown) before they are dropped, at most
+    /// as long as it may take in all. Unless told otherwise, half of that.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
     }
 
     /// Spawns a task on this executor. It runs when the executor next does.
@@ -242,9 +252,11 @@ impl LocalExecutor {
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
     /// [shutdown signal](mainspring_core::shutdown::signal) fires; tasks are polled until they end
-    /// or half of the time has passed; the rest is dropped; cleanups are polled until they end or
-    /// all of the time has passed, and what is left of them is dropped unrun; blocking jobs that
-    /// have not begun are refused, and those that run are waited for as long as there is time.
+    /// or their [grace](Self::grace), half of the time, has passed; the rest is dropped; cleanups
+    /// are polled until they end or all of the time has passed, and what is left of them is dropped
+    /// unrun; blocking jobs that have not begun are refused, and those that run are waited for as
+    /// long as there is time, [abandonable](mainspring_core::blocking::Blocking::Abandonable) ones
+    /// not at all.
     ///
     /// A poll or a destructor that takes long makes the shutdown take longer: it is this thread.
     ///
@@ -256,7 +268,9 @@ impl LocalExecutor {
         refuse_inside_a_poll();
         let began = time::now();
         let deadline = Deadline::from_nanos(began.saturating_add(limit));
-        let grace = Deadline::from_nanos(began.saturating_add(limit / 2));
+        let grace = self.grace.unwrap_or(limit / 2).min(limit);
+        let grace = Deadline::from_nanos(began.saturating_add(grace));
+        self.hub.overruns().keep();
         self.hub.shared.close(Lane::Tasks);
         self.controller.request(deadline);
         self.drive_lane(Lane::Tasks, grace);
@@ -271,9 +285,11 @@ impl LocalExecutor {
         ShutdownReport {
             dropped,
             unfinished_cleanups,
+            overran_cleanups: self.hub.overruns().take(),
             refused_jobs,
             abandoned_jobs: self.hub.blocking().jobs(),
             took: time::now().since(began),
+            ..ShutdownReport::default()
         }
     }
 

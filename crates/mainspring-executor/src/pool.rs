@@ -20,33 +20,38 @@
 //! | `registry` | all tasks, in shards |
 //! | `thread`, `builder` | starting and running the threads |
 //! | `seat` | blocking on a future from outside |
-//! | `end` | the shutdown |
+//! | `end`, `limits` | the shutdown, and until when it may last |
+//! | `crew`, `spare` | the threads as it sees them, and the one that drops what they cannot |
 
 mod builder;
 mod counters;
+mod crew;
 mod desk;
 mod end;
 mod hub;
 mod idle;
 mod lane;
+mod limits;
 mod registry;
 mod remote;
 mod seat;
 mod shared;
+mod spare;
 mod thread;
 mod worker;
 
 pub use self::builder::PoolBuilder;
-pub use self::counters::WorkerMetrics;
+pub use self::counters::{Metrics, WorkerMetrics};
 pub(crate) use self::registry::{OnAdmit, Registry};
 
+use self::crew::Crew;
 use self::hub::Hub;
 use crate::block_on::refuse_inside_a_poll;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::spawn::{Lane, Spawner};
-use mainspring_core::sync::{Mutex, thread_local};
+use mainspring_core::sync::thread_local;
 use mainspring_core::task::{JoinHandle, TaskInfo};
 use mainspring_core::time;
 use std::fmt;
@@ -109,9 +114,7 @@ thread_local! {
 /// ```
 pub struct Pool {
     handle: PoolHandle,
-    threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
-    /// Held by who ends the pool: the registry tells one waiter.
-    ending: Mutex<()>,
+    crew: Arc<Crew>,
 }
 
 impl Pool {
@@ -129,11 +132,10 @@ impl Pool {
         PoolBuilder::new()
     }
 
-    fn assemble(hub: Hub, threads: Vec<std::thread::JoinHandle<()>>) -> Self {
+    fn assemble(hub: Hub, crew: Crew) -> Self {
         Self {
             handle: PoolHandle { hub },
-            threads: Mutex::new(threads),
-            ending: Mutex::new(()),
+            crew: Arc::new(crew),
         }
     }
 
@@ -235,13 +237,24 @@ impl Pool {
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
     /// [shutdown signal](mainspring_core::shutdown::signal) fires; tasks are polled until they end
-    /// or half of the time has passed; the rest is dropped; cleanups are polled until they end or
-    /// all of the time has passed, and what is left of them is dropped unrun; blocking jobs that
-    /// have not begun are refused, and those that run are waited for as long as there is time; the
-    /// workers' threads end.
+    /// or their [grace](PoolBuilder::grace), half of the time, has passed; the rest is dropped;
+    /// cleanups are polled until they end or all of the time has passed, and what is left of them
+    /// is dropped unrun; blocking jobs that have not begun are refused, and those that run are
+    /// waited for as long as there is time, [abandonable] ones not at all; the workers' threads
+    /// end, and with them their drivers.
     ///
-    /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
-    /// Of two threads that call this, the later one waits for the first, and has nothing to do.
+    /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
+    /// nothing has happened for half a second ([patience]). Then its thread is left behind, with
+    /// the tasks that are at home there and what its driver has under way, and the report names all
+    /// of them; shared tasks that stood in line behind it are dropped by a spare thread. What was
+    /// left is leaked until the code in question comes back: then the thread drops what it has and
+    /// ends.
+    ///
+    /// Of two threads that call this, the later one waits for the first, and brings its limit
+    /// forward if its own is earlier.
+    ///
+    /// [patience]: PoolBuilder::patience
+    /// [abandonable]: mainspring_core::blocking::Blocking::Abandonable
     ///
     /// # Panics
     ///
@@ -261,9 +274,12 @@ impl Pool {
 
 impl Drop for Pool {
     /// Drops every task that has not ended, each on a worker, and waits for the workers' threads.
+    /// A poll or a destructor that does not return is waited for as long as
+    /// [`PoolBuilder::patience`] says; then its thread is left behind and
+    /// [named](PoolBuilder::on_left_behind).
     ///
-    /// Inside a task, of this pool or of any other executor of the family, it waits for nobody: the
-    /// workers drop the tasks and end by themselves.
+    /// Inside a task, of this pool or of any other executor of the family, it waits for nobody: a
+    /// thread of its own sees to the end.
     fn drop(&mut self) {
         end::abandon(self);
     }
@@ -473,22 +489,6 @@ impl fmt::Debug for PoolHandle {
             .field("workers", &self.workers())
             .finish_non_exhaustive()
     }
-}
-
-/// What a pool has done, and what it is at. Made by [`Pool::metrics`].
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Metrics {
-    /// A worker each, in the order of their numbers.
-    pub workers: Vec<WorkerMetrics>,
-    /// How many tasks have not ended, cleanups not counted.
-    pub tasks: usize,
-    /// How many tasks wait for whoever is free.
-    pub injected: usize,
-    /// How many workers sleep.
-    pub asleep: usize,
-    /// How many workers look for something to do.
-    pub searching: usize,
 }
 
 #[cfg(test)]

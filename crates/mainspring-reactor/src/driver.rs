@@ -323,6 +323,14 @@ impl DriverHandle for Handle {
     fn next(&self) -> Option<Nanos> {
         None
     }
+
+    /// With readiness none: the kernel is only asked, and has nobody's memory.
+    fn in_flight(&self) -> Option<usize> {
+        match &self.hub {
+            Hub::Poll(_) => Some(0),
+            Hub::Ring(hub) => Some(hub.in_flight()),
+        }
+    }
 }
 
 impl Drop for Reactor {

@@ -192,6 +192,10 @@ impl DriverHandle for Handle {
             (one, other) => one.or(other),
         }
     }
+
+    fn in_flight(&self) -> Option<usize> {
+        self.inner.in_flight()
+    }
 }
 
 impl<D: fmt::Debug> fmt::Debug for TimerDriver<D> {

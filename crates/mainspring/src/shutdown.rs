@@ -26,4 +26,4 @@
 #[doc(inline)]
 pub use mainspring_core::shutdown::{Controller, Requested, Signal, signal};
 #[doc(inline)]
-pub use mainspring_executor::ShutdownReport;
+pub use mainspring_executor::{ShutdownReport, ThreadInfo};

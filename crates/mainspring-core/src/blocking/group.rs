@@ -39,8 +39,9 @@ use std::task::{Context, Poll, Waker};
 /// drop(entered);
 ///
 /// // At the end: refuse new jobs, wait for `group.drained()` until the deadline, name the rest.
-/// let cancelled = group.close();
-/// assert!(cancelled <= 1);
+/// for job in group.close() {
+///     println!("refused: {job}");
+/// }
 /// for job in group.jobs() {
 ///     println!("left behind: {job}");
 /// }
@@ -225,30 +226,29 @@ impl BlockingGroup {
     /// A close between the ticket and the queue has looked for the job in vain.
     fn cancel_if_closed(&self, class: Blocking) {
         if self.shared.state.lock().is_closed {
-            self.fail_queued(class);
+            // The result of each tells its owner; whoever closed has been told already.
+            let _late = self.fail_queued(class);
         }
     }
 
-    fn fail_queued(&self, class: Blocking) -> usize {
+    fn fail_queued(&self, class: Blocking) -> Vec<JobInfo> {
         if self.shared.runner.is_some() {
-            return 0;
+            return Vec::new();
         }
         let jobs = lane(class).take_out_group(self.shared.number);
-        let count = jobs.len();
+        let infos = jobs.iter().filter_map(Job::info).collect();
         for job in jobs {
             job.fail(BlockingError::Closed);
         }
-        count
+        infos
     }
 
     /// Refuses new jobs, fails those that have not begun with [`BlockingError::Closed`], and says
-    /// how many those were.
-    pub fn close(&self) -> usize {
+    /// which those were: class by class, each in the order of submission.
+    pub fn close(&self) -> Vec<JobInfo> {
         self.shared.state.lock().is_closed = true;
-        Blocking::ALL
-            .map(|class| self.fail_queued(class))
-            .iter()
-            .sum()
+        let refused = Blocking::ALL.map(|class| self.fail_queued(class));
+        refused.into_iter().flatten().collect()
     }
 
     /// Waits until no job is left but [abandonable](Blocking::Abandonable) ones.
@@ -312,6 +312,12 @@ impl Ticket {
 
     pub(super) fn submitted_at(&self) -> &'static Location<'static> {
         self.submitted_at
+    }
+
+    /// What its group knows of it.
+    pub(super) fn info(&self) -> Option<JobInfo> {
+        let state = self.group.shared.state.lock();
+        state.jobs.get(&self.number).copied()
     }
 
     pub(super) fn start(&self) {

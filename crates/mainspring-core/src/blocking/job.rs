@@ -1,7 +1,7 @@
 //! One job: the closure before, its result after.
 
 use super::group::Ticket;
-use super::{Blocking, BlockingError};
+use super::{Blocking, BlockingError, JobInfo};
 use crate::handshake::completion::{Completer, Completion, completion};
 use crate::payload::absorb;
 use std::fmt;
@@ -28,6 +28,11 @@ impl Job {
         self.0.class()
     }
 
+    /// What its group knows of it.
+    pub(super) fn info(&self) -> Option<JobInfo> {
+        self.0.info()
+    }
+
     /// The first half of `run`: calls the closure.
     pub(super) fn work(&mut self) {
         self.0.work();
@@ -48,6 +53,7 @@ impl Job {
 
 trait Work: Send {
     fn class(&self) -> Blocking;
+    fn info(&self) -> Option<JobInfo>;
     fn work(&mut self);
     fn finish(self: Box<Self>);
     fn fail(self: Box<Self>, error: BlockingError);
@@ -73,6 +79,10 @@ where
 {
     fn class(&self) -> Blocking {
         self.ticket.class()
+    }
+
+    fn info(&self) -> Option<JobInfo> {
+        self.ticket.info()
     }
 
     fn work(&mut self) {

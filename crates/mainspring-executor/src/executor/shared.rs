@@ -15,8 +15,9 @@
 //! | `executor.dekker` | `Shared::notify` | `Shared::fall_asleep` | fences: push, or listing |
 
 use crate::pool::{OnAdmit, Registry};
+use crate::shutdown::Overruns;
 use mainspring_core::driver::DriverHandle;
-use mainspring_core::spawn::{Lane, Launch};
+use mainspring_core::spawn::{Lane, Launch, Overran};
 use mainspring_core::sync;
 use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{
@@ -144,6 +145,7 @@ pub(super) struct Launcher {
     pub(super) shared: SharedRef,
     pub(super) tasks: SchedulerRef,
     pub(super) cleanups: SchedulerRef,
+    pub(super) overruns: Arc<Overruns>,
 }
 
 impl Launch for Launcher {
@@ -156,5 +158,9 @@ impl Launch for Launcher {
 
     fn launch(&self, runnable: Runnable, lane: Lane) {
         self.shared.launch(lane, runnable);
+    }
+
+    fn overran(&self, overran: Overran) {
+        self.overruns.note(overran);
     }
 }

@@ -7,9 +7,10 @@
 
 use super::shared::{Admission, Cleanups, Counts, Shared, SharedRef};
 use crate::pool::{Metrics, WorkerMetrics};
+use crate::shutdown::Overruns;
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::driver::DriverHandle;
-use mainspring_core::spawn::{Lane, Launch};
+use mainspring_core::spawn::{Lane, Launch, Overran};
 use mainspring_core::sync;
 use mainspring_core::task::{self, JoinHandle, LocalSchedule, Runnable, SchedulerRef, TaskInfo};
 use mainspring_core::time;
@@ -23,6 +24,7 @@ pub(crate) struct Hub {
     tasks: SchedulerRef,
     cleanups: SchedulerRef,
     blocking: BlockingGroup,
+    overruns: Arc<Overruns>,
 }
 
 impl Hub {
@@ -35,6 +37,7 @@ impl Hub {
             tasks,
             cleanups,
             blocking: BlockingGroup::new(),
+            overruns: Arc::default(),
         }
     }
 
@@ -46,6 +49,10 @@ impl Hub {
     /// The jobs that the shutdown waits for.
     pub(crate) fn blocking(&self) -> &BlockingGroup {
         &self.blocking
+    }
+
+    pub(super) fn overruns(&self) -> &Overruns {
+        &self.overruns
     }
 
     /// What the tasks of a lane are at, newest first. At home only.
@@ -112,6 +119,10 @@ impl Launch for Hub {
             Admission::Admitted => {}
             Admission::Refused(runnable) => refuse(runnable),
         }
+    }
+
+    fn overran(&self, overran: Overran) {
+        self.overruns.note(overran);
     }
 }
 

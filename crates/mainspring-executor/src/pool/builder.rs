@@ -2,12 +2,14 @@
 
 use super::Pool;
 use super::counters::Counters;
+use super::crew::{Crew, Goodbye, Manner, OnLeft};
 use super::hub::{Hub, Station};
 use super::remote::{Remote, Slot};
 use super::seat::Seats;
 use super::shared::Shared;
 use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
 use crate::queue::local::Local;
+use crate::shutdown::ShutdownReport;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
 use mainspring_core::task::Runnable;
 use std::fmt;
@@ -15,6 +17,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The most workers that a pool may have: more than any machine has cores.
 const WORKERS_MAX: usize = 4096;
@@ -35,6 +38,9 @@ pub struct PoolBuilder {
     driver: Box<MakeDriver>,
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
+    grace: Option<Duration>,
+    patience: Option<Duration>,
+    on_left: Option<Box<OnLeft>>,
 }
 
 /// A thread that has been started and waits for orders.
@@ -51,6 +57,9 @@ impl PoolBuilder {
             driver: Box::new(|_| Ok(Box::new(ThreadDriver::new()))),
             on_start: None,
             on_stop: None,
+            grace: None,
+            patience: None,
+            on_left: None,
         }
     }
 
@@ -94,6 +103,36 @@ impl PoolBuilder {
         self
     }
 
+    /// How long tasks are polled in a [shutdown](Pool::shutdown) before they are dropped, at most
+    /// as long as it may take in all. Unless told otherwise, half of that; the other half is for
+    /// destructors, cleanups and blocking jobs.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+
+    /// How long nothing has to happen before a poll or a destructor that does not return is given
+    /// up, and its thread left behind. Unless told otherwise, 5 seconds when the pool is dropped,
+    /// and half a second in a [shutdown](Pool::shutdown), whose limit has to have passed, too.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Calls `hook` if the pool is dropped and has to leave something behind, with the report of
+    /// what that is. Unless told otherwise, that is said on standard error (MS0020). A panic in it
+    /// is reported and contained.
+    ///
+    /// After a [shutdown](Pool::shutdown), whose report says as much, it is called only for what is
+    /// still there when the pool is dropped.
+    pub fn on_left_behind<F>(mut self, hook: F) -> Self
+    where
+        F: Fn(&ShutdownReport) + Send + Sync + 'static,
+    {
+        self.on_left = Some(Box::new(hook));
+        self
+    }
+
     /// Starts the workers, and returns when all of them are ready.
     ///
     /// # Errors
@@ -119,14 +158,20 @@ impl PoolBuilder {
             on_start: self.on_start,
             on_stop: self.on_stop,
         });
+        let manner = Manner {
+            grace: self.grace,
+            patience: self.patience,
+            on_left: self.on_left,
+        };
         let (reports, inbox) = channel();
+        let goodbyes = channel();
         let mut started = Vec::with_capacity(workers);
         let mut queues = Vec::with_capacity(workers);
         let begun = begin(
             &plan,
             workers,
             &self.name,
-            &reports,
+            (&reports, &goodbyes.0),
             &mut started,
             &mut queues,
         );
@@ -135,10 +180,10 @@ impl PoolBuilder {
         let hub = begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name));
         let threads = started.into_iter();
         match hub {
-            Ok(hub) => Ok(Pool::assemble(
-                hub,
-                threads.map(|started| started.thread).collect(),
-            )),
+            Ok(hub) => {
+                let threads = threads.map(|started| started.thread).collect();
+                Ok(Pool::assemble(hub, Crew::new(threads, goodbyes, manner)))
+            }
             Err(error) => {
                 for Started { thread, orders } in threads {
                     drop(orders);
@@ -160,7 +205,7 @@ fn begin(
     plan: &Arc<Plan>,
     workers: usize,
     name: &str,
-    reports: &Sender<Report>,
+    (reports, goodbyes): (&Sender<Report>, &Sender<usize>),
     started: &mut Vec<Started>,
     queues: &mut Vec<crate::queue::local::Stealer<Runnable>>,
 ) -> io::Result<()> {
@@ -169,9 +214,13 @@ fn begin(
         queues.push(queue.stealer());
         let (orders, inbox) = channel();
         let (plan, reports) = (Arc::clone(plan), reports.clone());
+        let goodbye = Goodbye::new(index, goodbyes.clone());
         let thread = std::thread::Builder::new()
             .name(format!("{name}-{index}"))
-            .spawn(move || thread::run(&plan, index, queue, &reports, &inbox))?;
+            .spawn(move || {
+                let _goodbye = goodbye;
+                thread::run(&plan, index, queue, &reports, &inbox);
+            })?;
         started.push(Started { thread, orders });
     }
     Ok(())

@@ -122,3 +122,19 @@ impl Counters {
         (delay > 0).then_some(Nanos(delay))
     }
 }
+
+/// What a pool has done, and what it is at. Made by [`Pool::metrics`](crate::Pool::metrics).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// A worker each, in the order of their numbers.
+    pub workers: Vec<WorkerMetrics>,
+    /// How many tasks have not ended, cleanups not counted.
+    pub tasks: usize,
+    /// How many tasks wait for whoever is free.
+    pub injected: usize,
+    /// How many workers sleep.
+    pub asleep: usize,
+    /// How many workers look for something to do.
+    pub searching: usize,
+}

@@ -8,9 +8,10 @@
 use super::lane::LaneRef;
 use super::seat::Seats;
 use super::shared::{Cleanups, SharedRef, Tasks};
+use crate::shutdown::Overruns;
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::shutdown::Controller;
-use mainspring_core::spawn::{Lane, Launch, Spawner};
+use mainspring_core::spawn::{Lane, Launch, Overran, Spawner};
 use mainspring_core::sync;
 use mainspring_core::task::{self, JoinHandle, Runnable, SchedulerRef};
 use std::future::Future;
@@ -30,6 +31,7 @@ struct Inner {
     spawner: Spawner,
     controller: Controller,
     blocking: BlockingGroup,
+    overruns: Arc<Overruns>,
     seats: Arc<Seats>,
     name: Box<str>,
 }
@@ -45,7 +47,9 @@ impl Hub {
         seats: Arc<Seats>,
         name: Box<str>,
     ) -> Self {
+        let overruns = Arc::new(Overruns::default());
         let launcher = Launcher {
+            overruns: Arc::clone(&overruns),
             shared: shared.clone(),
             tasks: SchedulerRef::from(sync::Arc::new(Tasks(shared.clone()))),
             cleanups: SchedulerRef::from(sync::Arc::new(Cleanups(shared.clone()))),
@@ -57,6 +61,7 @@ impl Hub {
             spawner: Spawner::of(launcher),
             controller: Controller::new(),
             blocking: BlockingGroup::new(),
+            overruns,
             seats,
             name,
         }))
@@ -80,6 +85,10 @@ impl Hub {
 
     pub(crate) fn blocking(&self) -> &BlockingGroup {
         &self.0.blocking
+    }
+
+    pub(super) fn overruns(&self) -> &Overruns {
+        &self.0.overruns
     }
 
     pub(super) fn seats(&self) -> &Arc<Seats> {
@@ -129,6 +138,7 @@ impl Hub {
 
 /// The pool as core's spawner sees it.
 struct Launcher {
+    overruns: Arc<Overruns>,
     shared: SharedRef,
     tasks: SchedulerRef,
     cleanups: SchedulerRef,
@@ -147,6 +157,10 @@ impl Launch for Launcher {
         if let Some(refused) = self.shared.launch(lane, runnable) {
             refuse(refused);
         }
+    }
+
+    fn overran(&self, overran: Overran) {
+        self.overruns.note(overran);
     }
 }
 

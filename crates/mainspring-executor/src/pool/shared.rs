@@ -112,6 +112,11 @@ impl Shared {
         Some(first)
     }
 
+    /// Takes one out of the injector, for a thread that is no worker.
+    pub(crate) fn pop_injected(&self) -> Option<Runnable> {
+        self.injector.pop()
+    }
+
     /// How many tasks wait in the injector.
     pub(crate) fn injected(&self) -> usize {
         self.injector.len()

@@ -172,6 +172,8 @@ pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
             worker.wake_up();
         }
     }
+    // What is left here if the pool has been ended without this worker: aborted tasks.
+    worker.clear();
     worker.leave();
 }
 

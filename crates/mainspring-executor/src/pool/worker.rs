@@ -271,6 +271,14 @@ impl Worker {
         }
     }
 
+    /// Drops what stands here when the pool has stopped: something does only if this worker was
+    /// stuck for so long that it was given up, and every task was aborted then.
+    pub(super) fn clear(&mut self) {
+        while self.has_own_work() {
+            let _ = self.step(time::now());
+        }
+    }
+
     /// The worker steps no more: it is no searcher then, and what it has counted can be read.
     pub(crate) fn leave(&mut self) {
         self.stop_searching();

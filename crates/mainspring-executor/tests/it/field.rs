@@ -2,6 +2,7 @@
 //!
 //! | entry | here |
 //! |---|---|
+//! | B016 to B018, B035 to B047 in all their combinations | `shutdown` |
 //! | B023 jobs that never start | the blocking pool is core's, and so are its tests |
 //! | B025 a thread is refused | `end`: `driver_that_cannot_be_made…`, the same way for threads |
 //! | B026 one task keeps its worker | `others_go_on_while_one_worker_is_stuck` |

@@ -3,4 +3,5 @@
 mod end;
 mod field;
 mod root;
+mod shutdown;
 mod storm;

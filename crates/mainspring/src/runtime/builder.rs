@@ -1,6 +1,7 @@
 //! How a runtime of several threads is made.
 
 use super::Runtime;
+use crate::shutdown::ShutdownReport;
 use mainspring_core::driver::Driver;
 use mainspring_core::sync::Mutex;
 use mainspring_executor::{Pool, PoolBuilder};
@@ -9,6 +10,7 @@ use mainspring_timer::TimerDriver;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a [`Runtime`] is to be like. Made by [`Runtime::builder`].
 ///
@@ -65,6 +67,58 @@ impl RuntimeBuilder {
     /// reported and contained.
     pub fn on_thread_stop<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
         self.pool = self.pool.on_thread_stop(hook);
+        self
+    }
+
+    /// How long tasks are polled in a [shutdown](Runtime::shutdown) before they are dropped, at
+    /// most as long as it may take in all. Unless told otherwise, half of that; the other half is
+    /// for destructors, cleanups and blocking jobs.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.pool = self.pool.grace(grace);
+        self
+    }
+
+    /// How long nothing has to happen before a poll or a destructor that does not return is given
+    /// up, and its thread left behind. Unless told otherwise, 5 seconds when the runtime is
+    /// dropped, and half a second in a [shutdown](Runtime::shutdown), whose limit has to have
+    /// passed, too.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.pool = self.pool.patience(patience);
+        self
+    }
+
+    /// Calls `hook` if the runtime is dropped and has to leave something behind, with the report of
+    /// what that is. Unless told otherwise, that is said on standard error (MS0020). A panic in it
+    /// is reported and contained.
+    ///
+    /// ```
+    /// use mainspring::Runtime;
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    ///
+    /// let (say, said) = mpsc::channel();
+    /// let runtime = Runtime::builder()
+    ///     .workers(1)
+    ///     .patience(Duration::from_millis(100))
+    ///     .on_left_behind(move |report| drop(say.send(report.to_string())))
+    ///     .build()?;
+    /// let (begun, begins) = mpsc::channel();
+    /// runtime.spawn(async move {
+    ///     drop(begun.send(()));
+    ///     loop {
+    ///         std::thread::park(); // a poll that never returns
+    ///     }
+    /// }).detach();
+    /// begins.recv().expect("it runs");
+    /// drop(runtime);
+    /// assert!(said.recv().is_ok_and(|report| report.contains("which does not return")));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_left_behind<F>(mut self, hook: F) -> Self
+    where
+        F: Fn(&ShutdownReport) + Send + Sync + 'static,
+    {
+        self.pool = self.pool.on_left_behind(hook);
         self
     }
 

@@ -93,6 +93,7 @@ impl LocalRuntime {
         LocalBuilder {
             backend: Backend::Auto,
             name: "local".into(),
+            grace: None,
         }
     }
 
@@ -259,10 +260,12 @@ impl LocalRuntime {
     /// Ends the runtime within about `limit`, and tells how it went.
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
-    /// [shutdown signal](crate::shutdown::signal) fires; tasks are polled until they end or half of
-    /// the time has passed; the rest is dropped; cleanups are polled until they end or all of the
-    /// time has passed, and what is left of them is dropped unrun; blocking jobs that have not
-    /// begun are refused, and those that run are waited for as long as there is time.
+    /// [shutdown signal](crate::shutdown::signal) fires; tasks are polled until they end or their
+    /// [grace](LocalBuilder::grace), half of the time, has passed; the rest is dropped; cleanups
+    /// are polled until they end or all of the time has passed, and what is left of them is dropped
+    /// unrun; blocking jobs that have not begun are refused, and those that run are waited for as
+    /// long as there is time, [abandonable](crate::task::Blocking::Abandonable) ones (name
+    /// look-ups above all) not at all.
     ///
     /// A poll or a destructor that takes long makes the shutdown take longer: it is this thread.
     ///
@@ -299,6 +302,7 @@ impl fmt::Debug for LocalRuntime {
 pub struct LocalBuilder {
     backend: Backend,
     name: Box<str>,
+    grace: Option<Duration>,
 }
 
 impl LocalBuilder {
@@ -314,6 +318,13 @@ impl LocalBuilder {
         self
     }
 
+    /// How long tasks are polled in a [shutdown](LocalRuntime::shutdown) before they are dropped,
+    /// at most as long as it may take in all. Unless told otherwise, half of that.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+
     /// Builds the runtime on the calling thread, which it does not leave.
     ///
     /// # Errors
@@ -323,8 +334,12 @@ impl LocalBuilder {
     pub fn build(self) -> io::Result<LocalRuntime> {
         let reactor = Reactor::with_backend(self.backend)?;
         let explanation = reactor.explanation();
+        let mut executor = LocalExecutor::with_driver(Box::new(TimerDriver::new(reactor)));
+        if let Some(grace) = self.grace {
+            executor = executor.grace(grace);
+        }
         Ok(LocalRuntime {
-            executor: LocalExecutor::with_driver(Box::new(TimerDriver::new(reactor))),
+            executor,
             explanation,
             name: self.name,
         })

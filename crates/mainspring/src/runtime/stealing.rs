@@ -21,8 +21,9 @@ use std::time::Duration;
 /// Every worker is a thread with a reactor and timers of its own, and waits for them itself: there
 /// is no thread that does nothing but I/O. They run from [`build`](RuntimeBuilder::build) until
 /// [`shutdown`](Self::shutdown), or until the runtime is dropped, which drops every task that has
-/// not ended, and waits for polls that are under way. Dropped inside a task or a `block_on`, it
-/// waits for nobody: its tasks are dropped and its threads end by themselves.
+/// not ended, and waits for polls that are under way, but not for
+/// [ever](RuntimeBuilder::patience). Dropped inside a task or a `block_on`, it waits for nobody: a
+/// thread of its own sees to the end.
 ///
 /// # Guarantees
 ///
@@ -242,13 +243,24 @@ impl Runtime {
     /// Ends the runtime within about `limit`, and tells how it went.
     ///
     /// In order: nothing new may be spawned, cleanups excepted; the
-    /// [shutdown signal](crate::shutdown::signal) fires; tasks are polled until they end or half of
-    /// the time has passed; the rest is dropped; cleanups are polled until they end or all of the
-    /// time has passed, and what is left of them is dropped unrun; blocking jobs that have not
-    /// begun are refused, and those that run are waited for as long as there is time; the workers'
-    /// threads end.
+    /// [shutdown signal](crate::shutdown::signal) fires; tasks are polled until they end or their
+    /// [grace](RuntimeBuilder::grace), half of the time, has passed; the rest is dropped; cleanups
+    /// are polled until they end or all of the time has passed, and what is left of them is dropped
+    /// unrun; blocking jobs that have not begun are refused, and those that run are waited for as
+    /// long as there is time, [abandonable](crate::task::Blocking::Abandonable) ones (name
+    /// look-ups above all) not at all; the workers' threads end, and with them their reactors.
     ///
-    /// A poll or a destructor that does not return keeps its worker, and this call, for as long.
+    /// A poll or a destructor that does not return keeps this call until `limit`, and past it until
+    /// nothing has happened for half a second ([patience]). Then its thread is left behind, with
+    /// the tasks that are at home there, its reactor and what the kernel has of it, and the report
+    /// names all of them; shared tasks that stood in line behind it are dropped all the same. What
+    /// was left is leaked until the code in question comes back: then the thread drops what it has
+    /// and ends.
+    ///
+    /// Of two threads that call this, the later one waits for the first, and brings its limit
+    /// forward if its own is earlier.
+    ///
+    /// [patience]: RuntimeBuilder::patience
     ///
     /// # Panics
     ///

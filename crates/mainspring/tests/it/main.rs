@@ -5,6 +5,7 @@ mod block_on;
 #[cfg(feature = "hyper")]
 mod hyper;
 mod runtime;
+mod shutdown;
 mod stealing;
 
 use mainspring::net::{TcpListener, TcpStream};

@@ -32,7 +32,7 @@ fn over(backend: Backend) -> Runtime {
 
 /// What `attempt` comes to, again and again while the kernel is short of memory for rings: those
 /// that were dropped give theirs back in its own time.
-fn patiently<T>(attempt: impl Fn() -> io::Result<T>) -> T {
+pub(crate) fn patiently<T>(attempt: impl Fn() -> io::Result<T>) -> T {
     loop {
         match attempt() {
             Ok(result) => return result,

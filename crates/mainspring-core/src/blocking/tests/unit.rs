@@ -81,7 +81,7 @@ fn closed_group_refuses_new_jobs_and_lets_running_ones_end() {
     });
     begins.recv().unwrap();
     assert_eq!(group.jobs()[0].state, JobState::Running);
-    assert_eq!(group.close(), 0);
+    assert!(group.close().is_empty());
     let refused = wait(group.run(Blocking::Syscall, || ()));
     assert!(matches!(refused, Err(BlockingError::Closed)));
     assert!(refused.is_err_and(|error| !error.is_transient()));
@@ -101,9 +101,15 @@ fn close_fails_what_is_queued_and_leaves_other_groups_alone() {
         gate.recv().is_ok()
     });
     begins.recv().unwrap();
+    let line = line!() + 1;
     let queued = group.run(Blocking::Compute, || 1);
     let theirs = other.run(Blocking::Compute, || 2);
-    assert_eq!(group.close(), 1);
+    let refused = group.close();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(
+        (refused[0].submitted_at.line(), refused[0].state),
+        (line, JobState::Queued)
+    );
     assert!(matches!(wait(queued), Err(BlockingError::Closed)));
     open.send(()).unwrap();
     assert_eq!(wait(gated).ok(), Some(true));

@@ -53,6 +53,11 @@ impl<T> Stealer<T> {
         }
     }
 
+    /// Steals one, for who has no queue. `None` also if somebody else was faster.
+    pub(crate) fn steal_one(&self) -> Option<T> {
+        self.0.steal().success()
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

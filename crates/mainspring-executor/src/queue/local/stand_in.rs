@@ -55,6 +55,10 @@ impl<T> Stealer<T> {
         Stolen::One(one)
     }
 
+    pub(crate) fn steal_one(&self) -> Option<T> {
+        self.0.pop()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

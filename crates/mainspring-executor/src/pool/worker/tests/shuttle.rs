@@ -3,6 +3,7 @@
 
 use crate::pool::desk::Seated;
 use crate::pool::lane::LaneRef;
+use crate::pool::spare;
 use crate::pool::tests::rig::{Berth, Rig, parking};
 use crate::pool::thread::drive;
 use mainspring_core::random;
@@ -24,6 +25,8 @@ struct World {
     /// No steps of the schedule.
     spawned: AtomicUsize,
     ended: AtomicUsize,
+    /// Those among the waiting that any worker may run, and that have not ended.
+    shared: AtomicUsize,
 }
 
 /// Counts the end of the future that holds it.
@@ -35,6 +38,22 @@ impl Drop for Alive {
         if below(4) == 0 {
             self.0.wake();
         }
+    }
+}
+
+/// Counts a task that any worker may run.
+struct Shared(Arc<World>);
+
+impl Shared {
+    fn new(world: &Arc<World>) -> Self {
+        world.shared.fetch_add(1, Relaxed);
+        Self(Arc::clone(world))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.0.shared.fetch_sub(1, Relaxed);
     }
 }
 
@@ -100,7 +119,13 @@ impl World {
         };
         let waiting = self.waiting();
         let handle = match lane {
-            None => self.rig.spawn(waiting),
+            None => {
+                let shared = Shared::new(self);
+                self.rig.spawn(async move {
+                    let _shared = shared;
+                    waiting.await;
+                })
+            }
             Some(lane) => {
                 let scheduler = SchedulerRef::local(lane.clone());
                 // SAFETY: [pool-hub.packed] what the future holds is `Send`.
@@ -148,6 +173,7 @@ fn pool(workers: usize, outside: impl Fn(&Arc<World>) + Clone + Send + Sync + 's
             aborts: Mutex::default(),
             spawned: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
         });
         let start = |berth| {
             let (sent, world) = (Sent(berth), Arc::clone(&world));
@@ -210,5 +236,92 @@ fn whatever_outsiders_do_every_task_ends_once() {
                 _ => world.abort(),
             }
         }
+    });
+}
+
+/// A poll that does not return before it is told to.
+#[derive(Default)]
+struct Stuck {
+    is_running: AtomicUsize,
+    is_free: AtomicUsize,
+    /// How many threads have left the pool.
+    left: AtomicUsize,
+}
+
+fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        thread::yield_now();
+    }
+}
+
+// WITNESS: pool-end.all, slot.owned, pool.queued-once
+#[test]
+fn pool_ends_without_its_stuck_worker_and_that_ends_afterwards() {
+    explore(|| {
+        let workers = 1 + below(2) as usize;
+        let (rig, berths) = parking(workers);
+        let world = Arc::new(World {
+            rig,
+            lanes: Mutex::default(),
+            board: Mutex::default(),
+            aborts: Mutex::default(),
+            spawned: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
+        });
+        let stuck = Arc::new(Stuck::default());
+        let start = |berth| {
+            let (sent, world, stuck) = (Sent(berth), Arc::clone(&world), Arc::clone(&stuck));
+            thread::spawn(move || {
+                sent.work(&world);
+                stuck.left.fetch_add(1, Relaxed);
+            })
+        };
+        let threads: Vec<_> = berths.into_iter().map(start).collect();
+        until(|| world.lanes.lock().len() == workers);
+        for _ in 0..below(4) {
+            world.leave_one();
+        }
+        let (inner, theirs) = (Arc::clone(&stuck), Arc::clone(&world));
+        let blocks = async move {
+            // Into the slot and the queue of the worker that will not come to them.
+            theirs.wake();
+            theirs.leave_one();
+            inner.is_running.fetch_add(1, Relaxed);
+            until(|| inner.is_free.load(Relaxed) == 1);
+        };
+        world.rig.spawn(blocks).detach();
+        until(|| stuck.is_running.load(Relaxed) == 1);
+        let shared = &world.rig.shared;
+        shared.registry.close(Lane::Tasks);
+        let tasks = shared.registry.tasks(Lane::Tasks);
+        tasks.iter().for_each(TaskRef::abort);
+        drop(tasks);
+        let spare = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || {
+                let shared = &world.rig.shared;
+                while !shared.is_stopping() {
+                    match spare::next(shared) {
+                        Some(runnable) => drop(runnable.run()),
+                        None => thread::yield_now(),
+                    }
+                }
+            })
+        };
+        // Everything but the stuck one, and what is at home with it, which nobody else may drop.
+        until(|| world.shared.load(Relaxed) == 0);
+        shared.stop();
+        spare.join().unwrap();
+        until(|| stuck.left.load(Relaxed) == workers - 1);
+        stuck.is_free.fetch_add(1, Relaxed);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        check(&world);
+        assert_eq!(shared.registry.len(Lane::Tasks), 0, "pool-end.all");
+        world.lanes.lock().clear();
+        let board = std::mem::take(&mut *world.board.lock());
+        board.into_iter().for_each(Waker::wake);
     });
 }
