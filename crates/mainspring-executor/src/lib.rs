@@ -62,7 +62,9 @@ pub use join_set::JoinSet;
 pub use local::LocalExecutor;
 pub use pool::{Metrics, Pool, PoolBuilder, PoolHandle, WorkerMetrics};
 pub use shutdown::ShutdownReport;
-pub use spawn::{spawn, spawn_local, spawn_pinned, try_spawn, try_spawn_local};
+pub use spawn::{
+    spawn, spawn_blocking, spawn_blocking_as, spawn_local, spawn_pinned, try_spawn, try_spawn_local,
+};
 pub use task_builder::TaskBuilder;
 pub use worker::Step;
 

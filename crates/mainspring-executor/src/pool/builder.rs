@@ -9,9 +9,11 @@ use super::shared::Shared;
 use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
 use crate::queue::local::Local;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
+use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::Runnable;
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -33,6 +35,7 @@ pub struct PoolBuilder {
     workers: Option<usize>,
     name: Box<str>,
     driver: Box<MakeDriver>,
+    budget_units: u32,
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
 }
@@ -49,6 +52,7 @@ impl PoolBuilder {
             workers: None,
             name: "pool".into(),
             driver: Box::new(|_| Ok(Box::new(ThreadDriver::new()))),
+            budget_units: BUDGET_UNITS,
             on_start: None,
             on_stop: None,
         }
@@ -80,6 +84,19 @@ impl PoolBuilder {
         self
     }
 
+    /// How many operations of the family one poll may complete before it is asked to let others
+    /// run; [`BUDGET_UNITS`](mainspring_core::poll::BUDGET_UNITS), which is 128, unless told
+    /// otherwise.
+    ///
+    /// It bounds how long a task whose sockets and channels never run dry keeps the others waiting.
+    /// Fewer units shorten that, and cost more polls for the same work. What a poll does beside
+    /// such operations is not counted; see
+    /// [`budget::consume`](mainspring_core::budget::consume).
+    pub fn budget(mut self, units: u32) -> Self {
+        self.budget_units = units;
+        self
+    }
+
     /// Calls `hook` on each worker's thread before it runs anything, with the worker's number:
     /// to pin the thread to a core, say. A panic in it is reported and contained.
     pub fn on_thread_start<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
@@ -98,9 +115,10 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, and for a
-    /// name with a zero byte in it; what the operating system says about threads; what the driver's
-    /// maker says, a panic included. The threads that were started have ended then.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a budget
+    /// of nothing, and for a name with a zero byte in it; what the operating system says about
+    /// threads; what the driver's maker says, a panic included. The threads that were started have
+    /// ended then.
     pub fn build(self) -> io::Result<Pool> {
         let workers = match self.workers {
             Some(workers) => workers,
@@ -114,8 +132,13 @@ impl PoolBuilder {
         if self.name.contains('\0') {
             return Err(invalid("no thread's name has a zero byte in it".to_owned()));
         }
+        let Some(budget) = NonZeroU32::new(self.budget_units) else {
+            let why = "a poll with a budget of nothing never comes to an end";
+            return Err(invalid(why.to_owned()));
+        };
         let plan = Arc::new(Plan {
             driver: self.driver,
+            budget,
             on_start: self.on_start,
             on_stop: self.on_stop,
         });

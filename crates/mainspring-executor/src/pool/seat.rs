@@ -16,7 +16,7 @@ use crate::drive::Drive;
 use crate::outer_turn::OuterTurn;
 use crate::root::Root;
 use mainspring_core::driver::{Driver, DriverHandle, Until};
-use mainspring_core::{blocking, poll, shutdown, spawn, time};
+use mainspring_core::{blocking, budget, poll, shutdown, spawn, time};
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -126,6 +126,7 @@ pub(super) fn block_on<F: Future>(
     let waker = root.waker();
     let mut cx = Context::from_waker(&waker);
     let _turn = OuterTurn::keep();
+    let _budget = budget::enter(seats.plan.budget);
     let hub = pool.hub();
     let _entered = handle
         .enter()

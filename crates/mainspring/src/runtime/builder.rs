@@ -54,6 +54,16 @@ impl RuntimeBuilder {
         self
     }
 
+    /// How many reads, sends and the like one poll may complete before it is asked to let others
+    /// run; 128 unless told otherwise.
+    ///
+    /// It bounds how long a task whose sockets and channels never run dry keeps the others waiting.
+    /// Fewer shorten that, and cost more polls for the same work.
+    pub fn budget(mut self, units: u32) -> Self {
+        self.pool = self.pool.budget(units);
+        self
+    }
+
     /// Calls `hook` on each worker's thread before it runs anything, with the worker's number:
     /// to pin the thread to a core, say. A panic in it is reported and contained.
     pub fn on_thread_start<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
@@ -72,9 +82,10 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096; what the
-    /// operating system says: too many descriptors, above all; why a backend that was asked for by
-    /// name is not to be had. The threads that were started have ended then.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, and for a
+    /// budget of nothing; what the operating system says: too many descriptors, above all; why a
+    /// backend that was asked for by name is not to be had. The threads that were started have
+    /// ended then.
     pub fn build(self) -> io::Result<Runtime> {
         let workers = match self.workers {
             Some(workers) => workers,

@@ -2,10 +2,14 @@
 
 use crate::pool::Pool;
 use crate::{spawn, spawn_local, spawn_pinned};
+use mainspring_core::budget;
+use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::yield_now;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
 use std::time::Duration;
 
 fn pool(workers: usize) -> Pool {
@@ -93,4 +97,42 @@ fn a_shutdown_names_who_was_left() {
     let report = pool.shutdown(Duration::from_millis(20));
     assert_eq!(report.dropped.len(), 1);
     assert!(pool.block_on(pool.spawn(async {})).is_err());
+}
+
+/// How many operations the poll of a task on `worker`, or of the future of `block_on`, completes
+/// before it is asked to yield.
+fn units_of_a_poll() -> impl Future<Output = u32> {
+    poll_fn(|cx| {
+        let mut units = 0;
+        while let Poll::Ready(unit) = budget::poll_proceed(cx) {
+            unit.spend();
+            units += 1;
+        }
+        Poll::Ready(units)
+    })
+}
+
+#[test]
+fn budget_of_a_pool_is_that_of_its_tasks_and_of_who_blocks_on_it() {
+    let other = pool(1);
+    let pool = Pool::builder()
+        .workers(2)
+        .budget(3)
+        .build()
+        .expect("threads");
+    for worker in 0..2 {
+        let task = pool.spawn_pinned(worker, units_of_a_poll);
+        assert_eq!(pool.block_on(task).expect("no panic"), 3);
+    }
+    assert_eq!(pool.block_on(units_of_a_poll()), 3);
+    assert_eq!(other.block_on(units_of_a_poll()), BUDGET_UNITS);
+    let task = other.spawn(units_of_a_poll());
+    assert_eq!(other.block_on(task).expect("no panic"), BUDGET_UNITS);
+}
+
+#[test]
+fn budget_of_nothing_is_refused() {
+    let refused = Pool::builder().workers(1).budget(0).build();
+    let error = refused.expect_err("no task would ever end");
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
 }
