@@ -51,6 +51,7 @@ mod queue;
 mod root;
 mod shutdown;
 mod spawn;
+mod stall;
 mod task_builder;
 pub mod task_local;
 mod worker;
@@ -65,6 +66,7 @@ pub use shutdown::ShutdownReport;
 pub use spawn::{
     spawn, spawn_blocking, spawn_blocking_as, spawn_local, spawn_pinned, try_spawn, try_spawn_local,
 };
+pub use stall::StallReport;
 pub use task_builder::TaskBuilder;
 pub use worker::Step;
 

@@ -19,6 +19,8 @@
 //! | `lane` | the tasks that stay with one worker |
 //! | `registry` | all tasks, in shards |
 //! | `thread`, `builder` | starting and running the threads |
+//! | `watchdog`, `watch`, `pulse` | who is stuck, and who serves then |
+//! | `spare` | the worker that is there while all are stuck |
 //! | `seat` | blocking on a future from outside |
 //! | `end` | the shutdown |
 
@@ -29,11 +31,15 @@ mod end;
 mod hub;
 mod idle;
 mod lane;
+mod pulse;
 mod registry;
 mod remote;
 mod seat;
 mod shared;
+mod spare;
 mod thread;
+mod watch;
+mod watchdog;
 mod worker;
 
 pub use self::builder::PoolBuilder;
@@ -80,16 +86,42 @@ thread_local! {
 /// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or the unobserved-failure
 ///   hook when nobody joins. A panic takes no worker down.
 ///
+/// - A worker that one task keeps for longer than the [stall threshold] serves nobody meanwhile,
+///   and others do in its place.
+///
+/// # When a task keeps its worker
+///
+/// A poll that computes for long, or blocks its thread, keeps its worker from all else that is
+/// there: the tasks in its queue, the timers and sockets that it waits for. A watchdog, one thread a
+/// pool, notices after one to one and a half thresholds, and then every half threshold as long as it
+/// lasts: the worker's tasks go to the others, its timers fire, what its sockets have received is
+/// delivered, and what was prepared for them is submitted. When all workers are stuck one spare
+/// worker is started, until one is back. So everybody else is served within about twice the
+/// threshold, and the [hook](PoolBuilder::on_stall), or a line on standard error, says which task it
+/// was.
+///
+/// Not served by others:
+///
+/// - tasks that are pinned to the stuck worker, and its local ones: nobody else may poll them;
+/// - anybody, when all workers are stuck and the spare one is as well;
+/// - a worker that is stuck in code of the driver: a waker of somebody else's that blocks, say.
+///
+/// It is a net, not a way to work: what blocks belongs on the blocking pool
+/// ([`spawn_blocking`](crate::spawn_blocking)).
+///
 /// # Trade-offs
 ///
 /// One task that is ready wakes no second worker: the worker that made it ready comes to it next.
 /// So a task that spawns or wakes another and then blocks its thread until that one has run waits
-/// for itself. Block on the [blocking pool](mainspring_core::blocking) instead.
+/// for the watchdog.
 ///
 /// # Complexity and allocation
 ///
 /// A spawn allocates the task, once, and takes one of several short locks. Waking, queueing and
-/// polling are O(1) and allocate nothing, but for a queue that grows.
+/// polling are O(1) and allocate nothing, but for a queue that grows. The watchdog costs a worker
+/// two plain stores a poll; it sleeps while all workers do.
+///
+/// [stall threshold]: PoolBuilder::stall_threshold
 ///
 /// ```
 /// use mainspring_executor::Pool;
@@ -452,6 +484,7 @@ impl PoolHandle {
             injected: shared.injected(),
             asleep,
             searching,
+            stalls: shared.stalls.count(),
         }
     }
 }
@@ -489,6 +522,8 @@ pub struct Metrics {
     pub asleep: usize,
     /// How many workers look for something to do.
     pub searching: usize,
+    /// How many polls have kept their worker for longer than the stall threshold.
+    pub stalls: u64,
 }
 
 #[cfg(test)]

@@ -84,8 +84,8 @@ pub use mainspring_core::task::yield_now;
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 #[doc(inline)]
 pub use mainspring_executor::{
-    Home, Metrics, Step, WorkerMetrics, spawn_blocking, spawn_blocking_as, spawn_local, task_local,
-    try_spawn, try_spawn_local,
+    Home, Metrics, StallReport, Step, WorkerMetrics, spawn_blocking, spawn_blocking_as,
+    spawn_local, task_local, try_spawn, try_spawn_local,
 };
 #[doc(inline)]
 pub use mainspring_reactor::{

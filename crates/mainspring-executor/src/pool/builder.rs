@@ -1,14 +1,16 @@
 //! How a pool is made.
 
 use super::Pool;
-use super::counters::Counters;
 use super::hub::{Hub, Station};
-use super::remote::{Remote, Slot};
+use super::remote::Remote;
 use super::seat::Seats;
 use super::shared::Shared;
 use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
+use super::watchdog::{self, StallHook};
 use crate::queue::local::Local;
+use crate::stall::StallReport;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
+use mainspring_core::park::{Parker, Unparker};
 use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::Runnable;
 use std::fmt;
@@ -17,9 +19,16 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The most workers that a pool may have: more than any machine has cores.
 const WORKERS_MAX: usize = 4096;
+
+/// How long a poll may take unless told otherwise.
+const STALL_THRESHOLD: Duration = Duration::from_millis(10);
+
+/// The shortest threshold: half of it is what a thread can be woken after with some precision.
+const STALL_THRESHOLD_MIN: Duration = Duration::from_millis(1);
 
 /// What a [`Pool`] is to be like. Made by [`Pool::builder`].
 ///
@@ -36,6 +45,8 @@ pub struct PoolBuilder {
     name: Box<str>,
     driver: Box<MakeDriver>,
     budget_units: u32,
+    stall_threshold: Option<Duration>,
+    on_stall: Option<Box<StallHook>>,
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
 }
@@ -53,6 +64,8 @@ impl PoolBuilder {
             name: "pool".into(),
             driver: Box::new(|_| Ok(Box::new(ThreadDriver::new()))),
             budget_units: BUDGET_UNITS,
+            stall_threshold: Some(STALL_THRESHOLD),
+            on_stall: None,
             on_start: None,
             on_stop: None,
         }
@@ -97,6 +110,47 @@ impl PoolBuilder {
         self
     }
 
+    /// How long a poll may take before its worker counts as stuck; 10 ms unless told otherwise.
+    /// With `None` nobody looks, and no thread is started for it.
+    ///
+    /// While a worker is stuck, others serve its tasks, its timers and its sockets, see
+    /// [`Pool`](Pool#when-a-task-keeps-its-worker). A shorter threshold serves them sooner, costs a
+    /// round of looks each half of it while the pool is not idle, and takes a thread that the
+    /// system has stopped for a moment for one that is stuck; which does no harm, but is reported.
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.stall_threshold = threshold.into();
+        self
+    }
+
+    /// Calls `hook` when a task has kept its worker for longer than the
+    /// [threshold](Self::stall_threshold), and again when that is over.
+    ///
+    /// Without a hook a line goes to standard error each time (MS0019), for one stall a second. The
+    /// hook is called on the watchdog's thread, which serves nobody meanwhile: it hands the report
+    /// on and returns. A panic in it is reported and contained.
+    ///
+    /// ```
+    /// use mainspring_executor::Pool;
+    /// use std::{sync::mpsc, thread, time::Duration};
+    ///
+    /// let (reports, inbox) = mpsc::channel();
+    /// let pool = Pool::builder()
+    ///     .workers(1)
+    ///     .stall_threshold(Duration::from_millis(2))
+    ///     .on_stall(move |report| drop(reports.send(report.clone())))
+    ///     .build()?;
+    /// // Blocks its worker, until the report of that has come.
+    /// let task = pool.spawn(async move { inbox.recv() });
+    /// let id = task.id();
+    /// let report = pool.block_on(task).expect("no panic").expect("a report");
+    /// assert_eq!(report.task.map(|task| task.id), Some(id));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_stall<F: Fn(&StallReport) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.on_stall = Some(Box::new(hook));
+        self
+    }
+
     /// Calls `hook` on each worker's thread before it runs anything, with the worker's number:
     /// to pin the thread to a core, say. A panic in it is reported and contained.
     pub fn on_thread_start<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
@@ -115,8 +169,9 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a budget
-    /// of nothing, and for a name with a zero byte in it; what the operating system says about
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
+    /// budget of nothing, a stall threshold below a millisecond, and a name with a zero byte in it;
+    /// what the operating system says about
     /// threads; what the driver's maker says, a panic included. The threads that were started have
     /// ended then.
     pub fn build(self) -> io::Result<Pool> {
@@ -136,6 +191,13 @@ impl PoolBuilder {
             let why = "a poll with a budget of nothing never comes to an end";
             return Err(invalid(why.to_owned()));
         };
+        if self
+            .stall_threshold
+            .is_some_and(|threshold| threshold < STALL_THRESHOLD_MIN)
+        {
+            let why = format!("a stall threshold is {STALL_THRESHOLD_MIN:?} at least");
+            return Err(invalid(why));
+        }
         let plan = Arc::new(Plan {
             driver: self.driver,
             budget,
@@ -155,13 +217,26 @@ impl PoolBuilder {
         );
         // From here on the threads alone report: if one of them dies, waiting for it ends.
         drop(reports);
-        let hub = begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name));
+        let parker = Parker::new();
+        let watchdog = self.stall_threshold.map(|_| parker.unparker());
+        let hub =
+            begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name, watchdog));
+        let watched = hub.and_then(|hub| {
+            let watchdog = match self.stall_threshold {
+                Some(threshold) => {
+                    let started = watchdog::start(hub.clone(), parker, threshold, self.on_stall);
+                    Some(started.inspect_err(|_| hub.shared().stop())?)
+                }
+                None => None,
+            };
+            Ok((hub, watchdog))
+        });
         let threads = started.into_iter();
-        match hub {
-            Ok(hub) => Ok(Pool::assemble(
-                hub,
-                threads.map(|started| started.thread).collect(),
-            )),
+        match watched {
+            Ok((hub, watchdog)) => {
+                let threads = threads.map(|started| started.thread);
+                Ok(Pool::assemble(hub, threads.chain(watchdog).collect()))
+            }
             Err(error) => {
                 for Started { thread, orders } in threads {
                     drop(orders);
@@ -207,12 +282,13 @@ fn introduce(
     queues: Vec<crate::queue::local::Stealer<Runnable>>,
     plan: &Arc<Plan>,
     name: Box<str>,
+    watchdog: Option<Unparker>,
 ) -> io::Result<Hub> {
     let drivers = gather(inbox, started.len(), |report| match report {
         Report::Driver(index, driver) => Some((index, driver)),
         _ => None,
     })?;
-    let shared = Shared::new(remotes(drivers, queues));
+    let shared = Shared::new(remotes(drivers, queues), watchdog);
     for thread in started {
         // One that has died is found missing below.
         let _ = thread.orders.send(Order::Meet(shared.clone()));
@@ -235,12 +311,7 @@ fn remotes(
 ) -> Vec<Remote> {
     let pairs = drivers.into_iter().zip(queues);
     pairs
-        .map(|(driver, queue)| Remote {
-            slot: Slot::new(),
-            queue,
-            driver,
-            counters: Counters::new(),
-        })
+        .map(|(driver, queue)| Remote::new(queue, driver))
         .collect()
 }
 

@@ -53,8 +53,18 @@ impl Seats {
         })
     }
 
+    /// What the workers were made by, too.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// A number for a driver that no other one has.
+    pub(super) fn next_number(&self) -> usize {
+        self.next.fetch_add(1, Relaxed)
+    }
+
     fn make(self: &Arc<Self>) -> io::Result<Seat> {
-        let number = self.next.fetch_add(1, Relaxed);
+        let number = self.next_number();
         let driver: Box<dyn Driver> = (self.plan.driver)(number)?;
         Ok(Seat {
             pool: Arc::downgrade(self),

@@ -116,7 +116,10 @@ pub(super) fn run(
 
 /// The driver and its handle. A maker that panics is one that fails: the other threads, which wait
 /// for orders, would keep the builder waiting for this one's report.
-fn build(plan: &Plan, index: usize) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
+pub(super) fn build(
+    plan: &Plan,
+    index: usize,
+) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
     let mut built = None;
     absorb(|| {
         built = Some((plan.driver)(index).map(|driver| {

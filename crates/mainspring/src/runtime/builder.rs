@@ -3,12 +3,13 @@
 use super::Runtime;
 use mainspring_core::driver::Driver;
 use mainspring_core::sync::Mutex;
-use mainspring_executor::{Pool, PoolBuilder};
+use mainspring_executor::{Pool, PoolBuilder, StallReport};
 use mainspring_reactor::{Backend, Explanation, Reactor};
 use mainspring_timer::TimerDriver;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a [`Runtime`] is to be like. Made by [`Runtime::builder`].
 ///
@@ -64,6 +65,37 @@ impl RuntimeBuilder {
         self
     }
 
+    /// How long a poll may take before its worker counts as stuck, and others serve its tasks,
+    /// timers and sockets; 10 ms unless told otherwise, a millisecond at least. With `None` nobody
+    /// looks.
+    ///
+    /// See [`Runtime`](Runtime#when-a-task-keeps-its-worker).
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.pool = self.pool.stall_threshold(threshold);
+        self
+    }
+
+    /// Calls `hook` when a task has kept its worker for longer than the
+    /// [threshold](Self::stall_threshold), and again when that is over.
+    ///
+    /// Without a hook a line goes to standard error each time (MS0019), for one stall a second. The
+    /// hook is called on the watchdog's thread, which serves nobody meanwhile: it hands the report
+    /// on and returns. A panic in it is reported and contained.
+    ///
+    /// ```
+    /// use mainspring::Runtime;
+    ///
+    /// let runtime = Runtime::builder()
+    ///     .workers(2)
+    ///     .on_stall(|report| eprintln!("stall: {report}"))
+    ///     .build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_stall<F: Fn(&StallReport) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.pool = self.pool.on_stall(hook);
+        self
+    }
+
     /// Calls `hook` on each worker's thread before it runs anything, with the worker's number:
     /// to pin the thread to a core, say. A panic in it is reported and contained.
     pub fn on_thread_start<F: Fn(usize) + Send + Sync + 'static>(mut self, hook: F) -> Self {
@@ -82,8 +114,8 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, and for a
-    /// budget of nothing; what the operating system says: too many descriptors, above all; why a
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
+    /// budget of nothing, and for a stall threshold below a millisecond; what the operating system says: too many descriptors, above all; why a
     /// backend that was asked for by name is not to be had. The threads that were started have
     /// ended then.
     pub fn build(self) -> io::Result<Runtime> {
@@ -95,8 +127,8 @@ impl RuntimeBuilder {
         let found = Arc::new(Mutex::new(None));
         let heard = Arc::clone(&found);
         let pool = self.pool.workers(workers).driver(move |number| {
-            // Those above the workers' numbers serve one thread inside `block_on`, and nobody ever
-            // serves in their place.
+            // Those above the workers' numbers serve one thread inside `block_on`, or the spare
+            // worker: nobody serves in their place.
             let reactor = if number < workers {
                 let reactor = Reactor::shared(backend)?;
                 note(&mut heard.lock(), reactor.explanation());
