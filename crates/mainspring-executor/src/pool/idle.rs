@@ -354,6 +354,14 @@ impl Idle {
         }
     }
 
+    /// Whether the watchdog is to be called.
+    #[cfg(test)]
+    pub(crate) fn is_dozing(&self) -> bool {
+        self.groups
+            .iter()
+            .all(|word| word.load(Relaxed) & DOZES != 0)
+    }
+
     /// How many workers sleep and how many search, for a report.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let words = self.groups.iter().map(|word| word.load(Relaxed));

@@ -84,3 +84,6 @@ pub(crate) fn is_in_turn(beats: u64) -> bool {
     // CLAIM: [pulse.odd]
     beats & TURN != 0
 }
+
+#[cfg(all(test, not(any(mainspring_loom, mainspring_shuttle))))]
+mod tests;

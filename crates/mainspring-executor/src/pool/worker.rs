@@ -373,4 +373,4 @@ impl Lateness {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -7,8 +7,8 @@ use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::yield_now;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -135,4 +135,36 @@ fn budget_of_nothing_is_refused() {
     let refused = Pool::builder().workers(1).budget(0).build();
     let error = refused.expect_err("no task would ever end");
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+}
+
+// WITNESS: watchdog.sleeps, idle.watched
+#[test]
+fn watchdog_of_an_idle_pool_sleeps_and_is_there_when_it_is_needed() {
+    let (reports, inbox) = mpsc::channel();
+    let builder = Pool::builder()
+        .workers(3)
+        .stall_threshold(Duration::from_millis(1));
+    let builder = builder.on_stall(move |report| _ = reports.send(report.is_over));
+    let pool = builder.build().expect("threads");
+    let hub = pool.handle.hub().clone();
+    for _ in 0..5 {
+        while !hub.shared().idle.is_dozing() {
+            std::thread::yield_now();
+        }
+        let (release, held) = mpsc::channel::<()>();
+        let task = pool.spawn(async move { held.recv() });
+        assert_eq!(inbox.recv(), Ok(false));
+        assert!(
+            !hub.shared().idle.is_dozing(),
+            "watchdog.sleeps: one is awake"
+        );
+        drop(release);
+        assert_eq!(inbox.recv(), Ok(true));
+        assert!(pool.block_on(task).is_ok());
+    }
+    // Nor does a pool that ends while it sleeps wait for it.
+    while !hub.shared().idle.is_dozing() {
+        std::thread::yield_now();
+    }
+    drop(pool);
 }

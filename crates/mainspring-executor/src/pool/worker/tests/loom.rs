@@ -3,10 +3,14 @@
 use crate::pool::desk::Seated;
 use crate::pool::tests::rig::{Berth, Rig, parking};
 use crate::pool::thread::drive;
+use crate::queue::local::Local;
 use loom::thread;
+use mainspring_core::completion;
 use mainspring_core::context::Entered;
 use mainspring_core::park::Parker;
 use mainspring_core::spawn::Lane;
+use mainspring_core::sync;
+use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use mainspring_core::task::TaskRef;
 use mainspring_core::time::{self, ManualClock, Nanos};
 use std::sync::Arc;
@@ -98,6 +102,45 @@ fn second_task_of_a_busy_worker_is_noticed_when_the_turn_ends() {
         worker.desk().settle(&rig.shared);
         drive(&mut worker, &rig.shared);
         sleeper.join().unwrap();
+    });
+}
+
+// WITNESS: pool.rescued, watchdog.harmless
+#[test]
+fn tasks_that_are_rescued_from_a_worker_that_is_not_stuck_are_run_once_each() {
+    explore(2, || {
+        let (rig, mut berths) = parking(1);
+        let _clock = stand_still();
+        let (mut worker, _lane) = berths.remove(0).settle();
+        let _resident = rig.enter();
+        let _seated = Seated::sit(worker.desk());
+        let (completer, event) = completion::<()>();
+        let ran = sync::Arc::new(AtomicUsize::new(0));
+        // One in the slot, one in the queue; the last of them ends the model.
+        let ends = |rig: &Rig| {
+            let (rig, ran) = (rig.clone(), ran.clone());
+            move || {
+                if ran.fetch_add(1, Relaxed) == 1 {
+                    rig.shared.stop();
+                }
+            }
+        };
+        let (one, other) = (ends(&rig), ends(&rig));
+        let woken = rig.spawn(async move {
+            let _ = event.await;
+            one();
+        });
+        woken.detach();
+        let _step = worker.step(Nanos(1));
+        rig.spawn(async move { other() }).detach();
+        completer.complete(());
+        let rescuer = thread::spawn({
+            let rig = rig.clone();
+            move || rig.shared.rescue(0, &Local::new())
+        });
+        drive(&mut worker, &rig.shared);
+        rescuer.join().unwrap();
+        assert_eq!(ran.load(Relaxed), 2, "pool.rescued");
     });
 }
 
