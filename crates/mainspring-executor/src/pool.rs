@@ -43,7 +43,7 @@ mod watchdog;
 mod worker;
 
 pub use self::builder::PoolBuilder;
-pub use self::counters::WorkerMetrics;
+pub use self::counters::{Metrics, WorkerMetrics};
 pub(crate) use self::registry::{OnAdmit, Registry};
 
 use self::hub::Hub;
@@ -92,22 +92,17 @@ thread_local! {
 /// # When a task keeps its worker
 ///
 /// A poll that computes for long, or blocks its thread, keeps its worker from all else that is
-/// there: the tasks in its queue, the timers and sockets that it waits for. A watchdog, one thread a
-/// pool, notices after one to one and a half thresholds, and then every half threshold as long as it
-/// lasts: the worker's tasks go to the others, its timers fire, what its sockets have received is
-/// delivered, and what was prepared for them is submitted. When all workers are stuck one spare
-/// worker is started, until one is back. So everybody else is served within about twice the
-/// threshold, and the [hook](PoolBuilder::on_stall), or a line on standard error, says which task it
-/// was.
+/// there. A watchdog, one thread a pool, notices after one to one and a half thresholds, and from
+/// then on, every half threshold: the worker's tasks go to the others, its timers fire, what its
+/// sockets have received is delivered, and what was prepared for them is submitted. When all
+/// workers are stuck there is one spare worker, until one is back. So everybody else is served
+/// within about twice the threshold, and the [hook](PoolBuilder::on_stall), or a line on standard
+/// error, says which task it was.
 ///
-/// Not served by others:
-///
-/// - tasks that are pinned to the stuck worker, and its local ones: nobody else may poll them;
-/// - anybody, when all workers are stuck and the spare one is as well;
-/// - a worker that is stuck in code of the driver: a waker of somebody else's that blocks, say.
-///
-/// It is a net, not a way to work: what blocks belongs on the blocking pool
-/// ([`spawn_blocking`](crate::spawn_blocking)).
+/// Not served by others: tasks that are pinned to the stuck worker, and its local ones, which
+/// nobody else may poll; anybody, when the spare worker is stuck as well; a worker that is stuck in
+/// a waker that its driver calls. It is a net and not a way to work: what blocks belongs on the
+/// blocking pool ([`spawn_blocking`](crate::spawn_blocking)).
 ///
 /// # Trade-offs
 ///
@@ -369,7 +364,7 @@ impl PoolHandle {
     {
         match self.hub.spawn_pinned(worker, make) {
             Some(handle) => handle,
-            None => no_such_worker(worker, self.workers()),
+            None => hub::no_such_worker(worker, self.workers()),
         }
     }
 
@@ -489,16 +484,6 @@ impl PoolHandle {
     }
 }
 
-#[cold]
-#[track_caller]
-fn no_such_worker(worker: usize, workers: usize) -> ! {
-    // PANIC: documented at both callers: a number that the program has made up.
-    panic!(
-        "MS0015: there is no worker {worker}: the pool has {workers}, numbered from 0 \
-         (docs/errors.md)"
-    )
-}
-
 impl fmt::Debug for PoolHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolHandle")
@@ -506,24 +491,6 @@ impl fmt::Debug for PoolHandle {
             .field("workers", &self.workers())
             .finish_non_exhaustive()
     }
-}
-
-/// What a pool has done, and what it is at. Made by [`Pool::metrics`].
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Metrics {
-    /// A worker each, in the order of their numbers.
-    pub workers: Vec<WorkerMetrics>,
-    /// How many tasks have not ended, cleanups not counted.
-    pub tasks: usize,
-    /// How many tasks wait for whoever is free.
-    pub injected: usize,
-    /// How many workers sleep.
-    pub asleep: usize,
-    /// How many workers look for something to do.
-    pub searching: usize,
-    /// How many polls have kept their worker for longer than the stall threshold.
-    pub stalls: u64,
 }
 
 #[cfg(test)]

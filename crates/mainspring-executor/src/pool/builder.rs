@@ -165,16 +165,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Starts the workers, and returns when all of them are ready.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
-    /// budget of nothing, a stall threshold below a millisecond, and a name with a zero byte in it;
-    /// what the operating system says about
-    /// threads; what the driver's maker says, a panic included. The threads that were started have
-    /// ended then.
-    pub fn build(self) -> io::Result<Pool> {
+    /// How many workers, and what budget, if all that was said can be.
+    fn check(&self) -> io::Result<(usize, NonZeroU32)> {
         let workers = match self.workers {
             Some(workers) => workers,
             None => std::thread::available_parallelism()?.get(),
@@ -198,6 +190,20 @@ impl PoolBuilder {
             let why = format!("a stall threshold is {STALL_THRESHOLD_MIN:?} at least");
             return Err(invalid(why));
         }
+        Ok((workers, budget))
+    }
+
+    /// Starts the workers, and returns when all of them are ready.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
+    /// budget of nothing, a stall threshold below a millisecond, and a name with a zero byte in it;
+    /// what the operating system says about
+    /// threads; what the driver's maker says, a panic included. The threads that were started have
+    /// ended then.
+    pub fn build(self) -> io::Result<Pool> {
+        let (workers, budget) = self.check()?;
         let plan = Arc::new(Plan {
             driver: self.driver,
             budget,
@@ -222,13 +228,7 @@ impl PoolBuilder {
         let hub =
             begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name, watchdog));
         let watched = hub.and_then(|hub| {
-            let watchdog = match self.stall_threshold {
-                Some(threshold) => {
-                    let started = watchdog::start(hub.clone(), parker, threshold, self.on_stall);
-                    Some(started.inspect_err(|_| hub.shared().stop())?)
-                }
-                None => None,
-            };
+            let watchdog = watch(&hub, self.stall_threshold, parker, self.on_stall)?;
             Ok((hub, watchdog))
         });
         let threads = started.into_iter();
@@ -247,6 +247,17 @@ impl PoolBuilder {
             }
         }
     }
+}
+
+/// Starts the watchdog, if there is to be one. If it cannot be, the pool stops.
+fn watch(
+    hub: &Hub,
+    threshold: Option<Duration>,
+    parker: Parker,
+    hook: Option<Box<StallHook>>,
+) -> io::Result<Option<JoinHandle<()>>> {
+    let started = threshold.map(|threshold| watchdog::start(hub.clone(), parker, threshold, hook));
+    started.transpose().inspect_err(|_| hub.shared().stop())
 }
 
 fn invalid(why: String) -> io::Error {

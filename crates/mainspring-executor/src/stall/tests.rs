@@ -36,14 +36,13 @@ fn hook_is_told_of_the_task_by_number_name_and_place() {
         .stall_threshold(Duration::from_millis(1));
     let builder = builder.on_stall(move |report| drop(reports.send(report.clone())));
     let pool = builder.build().expect("threads");
-    let line = line!() + 3;
-    let task = pool.block_on(async {
-        // Blocks its worker until that is reported.
-        TaskBuilder::new().name("sorter").spawn(async move {
-            let report = inbox.recv().expect("a report");
-            (report, inbox)
-        })
-    });
+    // Blocks its worker until that is reported.
+    let blocks = async move {
+        let report = inbox.recv().expect("a report");
+        (report, inbox)
+    };
+    let line = line!() + 1;
+    let (task,) = pool.block_on(async { (TaskBuilder::new().name("sorter").spawn(blocks),) });
     let id = task.id();
     let (begun, inbox) = pool.block_on(task).expect("no panic");
     let over = inbox.recv().expect("another report");

@@ -115,9 +115,9 @@ impl RuntimeBuilder {
     /// # Errors
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
-    /// budget of nothing, and for a stall threshold below a millisecond; what the operating system says: too many descriptors, above all; why a
-    /// backend that was asked for by name is not to be had. The threads that were started have
-    /// ended then.
+    /// budget of nothing, and for a stall threshold below a millisecond; what the operating system
+    /// says: too many descriptors, above all; why a backend that was asked for by name is not to be
+    /// had. The threads that were started have ended then.
     pub fn build(self) -> io::Result<Runtime> {
         let workers = match self.workers {
             Some(workers) => workers,

@@ -9,8 +9,6 @@ use mainspring_core::completion;
 use mainspring_core::context::Entered;
 use mainspring_core::park::Parker;
 use mainspring_core::spawn::Lane;
-use mainspring_core::sync;
-use mainspring_core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use mainspring_core::task::TaskRef;
 use mainspring_core::time::{self, ManualClock, Nanos};
 use std::sync::Arc;
@@ -115,32 +113,27 @@ fn tasks_that_are_rescued_from_a_worker_that_is_not_stuck_are_run_once_each() {
         let _resident = rig.enter();
         let _seated = Seated::sit(worker.desk());
         let (completer, event) = completion::<()>();
-        let ran = sync::Arc::new(AtomicUsize::new(0));
-        // One in the slot, one in the queue; the last of them ends the model.
-        let ends = |rig: &Rig| {
-            let (rig, ran) = (rig.clone(), ran.clone());
-            move || {
-                if ran.fetch_add(1, Relaxed) == 1 {
-                    rig.shared.stop();
-                }
-            }
-        };
-        let (one, other) = (ends(&rig), ends(&rig));
+        let (done, both) = completion::<()>();
+        // One in the slot, one in the queue; the model ends when both have run.
         let woken = rig.spawn(async move {
-            let _ = event.await;
-            one();
+            assert!(event.await.is_ok());
+            done.complete(()).is_ok()
         });
-        woken.detach();
         let _step = worker.step(Nanos(1));
-        rig.spawn(async move { other() }).detach();
-        completer.complete(());
+        let last = rig.clone();
+        let queued = rig.spawn(async move {
+            let both = both.await;
+            last.shared.stop();
+            both.is_ok()
+        });
+        assert!(completer.complete(()).is_ok());
         let rescuer = thread::spawn({
             let rig = rig.clone();
             move || rig.shared.rescue(0, &Local::new())
         });
         drive(&mut worker, &rig.shared);
         rescuer.join().unwrap();
-        assert_eq!(ran.load(Relaxed), 2, "pool.rescued");
+        assert!(woken.is_finished() && queued.is_finished(), "pool.rescued");
     });
 }
 
