@@ -169,14 +169,14 @@ impl Watchdog {
     /// Serves in the place of a thread that is stuck.
     fn rescue(&self, thread: usize, now: Nanos) {
         let shared = self.hub.shared();
-        // CLAIM: [watchdog.harmless] a driver is foreign code, and may panic.
-        absorb(|| match shared.remotes.get(thread) {
+        // CLAIM: [watchdog.harmless] and a driver is foreign code, which may panic.
+        match shared.remotes.get(thread) {
             Some(remote) => {
-                remote.driver.rescue(now, RESCUE_MAX);
+                absorb(|| _ = remote.driver.rescue(now, RESCUE_MAX));
                 shared.rescue(thread, &self.basket);
             }
-            None => shared.spare.rescue(now, RESCUE_MAX),
-        });
+            None => absorb(|| shared.spare.rescue(now, RESCUE_MAX)),
+        }
     }
 
     /// What is known of the task that a thread polls.
@@ -236,13 +236,13 @@ impl Watchdog {
             duration,
             is_over,
         };
-        match &self.hook {
-            Some(hook) => absorb(|| hook(&report)),
+        absorb(|| match &self.hook {
+            Some(hook) => hook(&report),
             None => {
                 if let Some(line) = self.lines.line(&report, now) {
                     eprintln!("{line}");
                 }
             }
-        }
+        });
     }
 }

@@ -2,6 +2,7 @@ use super::{Lines, StallReport};
 use crate::{Pool, TaskBuilder};
 use mainspring_core::time::Nanos;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -85,6 +86,34 @@ fn hook_that_panics_ends_nothing() {
         assert!(pool.block_on(task).is_ok());
         inbox.recv().expect("over");
     }
+}
+
+// WITNESS: pool-end.not-itself
+#[test]
+fn hook_that_drops_the_pool_does_not_wait_for_its_own_thread() {
+    let place: Arc<Mutex<Option<Pool>>> = Arc::default();
+    let (reports, inbox) = channel();
+    let (ended, end) = channel();
+    let builder = Pool::builder()
+        .workers(2)
+        .stall_threshold(Duration::from_millis(1));
+    let builder = builder.on_stall({
+        let place = Arc::clone(&place);
+        move |_| {
+            let _ = reports.send(());
+            let pool = place.lock().expect("no panic").take();
+            if pool.is_some() {
+                drop(pool);
+                let _ = ended.send(());
+            }
+        }
+    });
+    let mut guard = place.lock().expect("no panic");
+    let pool = guard.insert(builder.build().expect("threads"));
+    let task = pool.spawn(async move { inbox.recv() });
+    drop(guard);
+    end.recv().expect("it comes to an end");
+    assert!(crate::block_on(task).is_ok());
 }
 
 #[test]
