@@ -355,7 +355,7 @@ impl Idle {
     }
 
     /// Whether the watchdog is to be called.
-    #[cfg(test)]
+    #[cfg(all(test, not(mainspring_loom)))]
     pub(crate) fn is_dozing(&self) -> bool {
         self.groups
             .iter()

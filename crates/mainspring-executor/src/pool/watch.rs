@@ -41,7 +41,7 @@ pub(super) struct Watch {
     threshold: Duration,
     now: Nanos,
     is_late: bool,
-    /// Whether a thread has polled since the looks before these, or is in a poll.
+    /// No thread of this round is in a poll, or has begun one since the round before.
     is_quiet: bool,
     seen: Vec<Seen>,
 }
