@@ -81,7 +81,7 @@ fn run(row: &str, name: &str, passes: u32) -> ExitCode {
 }
 
 fn count(row: &str, name: &str, units: u64) -> ExitCode {
-    if rows::count(row, name, units) {
+    if rows::count(row, name, units) || pool::count(row, name, units) {
         return ExitCode::SUCCESS;
     }
     eprintln!("no implementation `{name}` in row `{row}`");

@@ -1,6 +1,7 @@
 //! Scheduling on two workers. Each unit of work is a thousand operations.
 
 mod peers;
+mod stalls;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -58,15 +59,24 @@ const RUNTIMES: &[(&str, Run)] = &[
 pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     ROWS.iter()
         .flat_map(|&row| RUNTIMES.iter().map(move |&(name, _)| (row, name)))
+        .chain(stalls::PAIRS.iter().copied())
 }
 
 /// Whether it is a row of this group: they use both cores.
 pub fn has(row: &str) -> bool {
-    ROWS.contains(&row)
+    ROWS.contains(&row) || row == stalls::RESCUE
+}
+
+/// Runs so many units of a row untimed. Whether there is such a row and implementation.
+pub fn count(row: &str, name: &str, units: u64) -> bool {
+    stalls::count(row, name, units)
 }
 
 /// Runs a row: one warm-up and `passes` passes.
 pub fn run(row: &str, name: &str, passes: u32) -> Option<Outcome> {
+    if (row, name) == (stalls::RESCUE, "ours") {
+        return Some(stalls::rescues(passes));
+    }
     let (_, run) = RUNTIMES.iter().find(|(known, _)| *known == name)?;
     run(row, passes)
 }

@@ -1,4 +1,4 @@
-//! The cooperative budget: 128 units a poll, consumed by every leaf.
+//! The cooperative budget: 128 units a poll, or what the executor says, consumed by every leaf.
 //!
 //! A task whose leaves are always ready (a socket that never runs dry, a full channel) would
 //! never return `Pending` and starve its neighbours. So each leaf asks [`poll_proceed`] before it
@@ -26,12 +26,16 @@
 //!
 //! - **budget.lent** — a unit that was lent and not spent costs nothing, so that a leaf which finds
 //!   nothing ready takes none of its task's budget.
+//! - **budget.entered** — what an executor has entered holds for the polls that begin on its thread
+//!   while it is entered, on unwind too, and for no others.
 //! - **budget.pinned** — the future inside [`Unconstrained`] is pinned structurally.
 //! - **budget.self-wake** — `Pending` for a spent budget has woken the task and marked the poll as
 //!   a yield first.
 
 use crate::poll;
 use std::future::Future;
+use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -83,6 +87,48 @@ pub fn consume() {
 #[must_use]
 pub fn is_spent() -> bool {
     poll::is_budget_spent()
+}
+
+/// Polls that begin on this thread have `units` of budget each while the guard lives, instead of
+/// [`BUDGET_UNITS`](poll::BUDGET_UNITS).
+///
+/// For executors, which enter their threads. A poll that is under way goes on with what it has.
+/// Fewer units let others run sooner, and cost more polls for the same work; at 1 every second
+/// operation of a task waits for the others.
+///
+/// ```
+/// use mainspring_core::{budget, poll};
+/// use std::num::NonZeroU32;
+///
+/// let _entered = budget::enter(NonZeroU32::MIN);
+/// poll::root(|| {
+///     assert!(!budget::is_spent());
+///     budget::consume();
+///     assert!(budget::is_spent());
+/// });
+/// ```
+pub fn enter(units: NonZeroU32) -> Entered {
+    Entered {
+        before: poll::replace_full_budget(units.get()),
+        one_thread: PhantomData,
+    }
+}
+
+/// The budget of the polls on this thread is what [`enter`] was given, until this is dropped.
+///
+/// Guards are dropped in the reverse order of their making.
+#[derive(Debug)]
+#[must_use = "the budget is back to what it was when the guard is dropped"]
+pub struct Entered {
+    before: u32,
+    one_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // CLAIM: [budget.entered]
+        poll::replace_full_budget(self.before);
+    }
 }
 
 /// Polls `future` without a budget.

@@ -25,7 +25,8 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// How many units of work one poll may do before its leaves ask it to yield.
+/// How many units of work one poll may do before its leaves ask it to yield, unless its executor
+/// says otherwise ([`budget::enter`](crate::budget::enter)).
 pub const BUDGET_UNITS: u32 = 128;
 
 /// Which task, or which root of a `block_on`, is being polled, and for the how-manieth time.
@@ -48,9 +49,11 @@ struct Record {
     /// [`ACTIVE`], [`YIELDED`], [`ROOT`].
     state: Cell<u32>,
     shields: Cell<u32>,
-    /// At most [`BUDGET_UNITS`], below zero if more was consumed than was left; or [`UNLIMITED`],
-    /// less what was consumed.
+    /// At most a `u32`, below zero if more was consumed than was left; or [`UNLIMITED`], less what
+    /// was consumed.
     budget: Cell<i64>,
+    /// What each poll begins with.
+    full: Cell<i64>,
     /// The slot of the task or the root that is polled, if it has one.
     slot: Cell<Option<NonNull<WaitSlot>>>,
 }
@@ -79,6 +82,7 @@ impl Record {
             state: Cell::new(0),
             shields: Cell::new(0),
             budget: Cell::new(UNLIMITED),
+            full: Cell::new(BUDGET_UNITS as i64),
             slot: Cell::new(None),
         }
     }
@@ -92,7 +96,7 @@ impl Record {
     fn begin(&self, slot: Option<&WaitSlot>, kind: u32) {
         self.state.set(ACTIVE | kind);
         self.shields.set(0);
-        self.budget.set(i64::from(BUDGET_UNITS));
+        self.budget.set(self.full.get());
         self.slot.set(slot.map(NonNull::from));
     }
 
@@ -339,8 +343,13 @@ pub(crate) fn with_wait_slot(look: impl FnOnce(&WaitSlot)) {
 #[inline]
 pub(crate) fn budget() -> Option<u32> {
     let budget = RECORD.with(|record| record.budget.get());
-    let is_limited = budget <= i64::from(BUDGET_UNITS);
+    let is_limited = budget <= i64::from(u32::MAX);
     is_limited.then_some(budget.max(0) as u32)
+}
+
+/// Replaces what polls that begin on this thread have, and returns what they had.
+pub(crate) fn replace_full_budget(units: u32) -> u32 {
+    RECORD.with(|record| record.full.replace(i64::from(units))) as u32
 }
 
 /// Replaces what is left of this poll's budget and returns what was left before.

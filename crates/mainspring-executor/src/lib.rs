@@ -51,6 +51,7 @@ mod queue;
 mod root;
 mod shutdown;
 mod spawn;
+mod stall;
 mod task_builder;
 pub mod task_local;
 mod worker;
@@ -62,7 +63,10 @@ pub use join_set::JoinSet;
 pub use local::LocalExecutor;
 pub use pool::{Metrics, Pool, PoolBuilder, PoolHandle, WorkerMetrics};
 pub use shutdown::{ShutdownReport, ThreadInfo};
-pub use spawn::{spawn, spawn_local, spawn_pinned, try_spawn, try_spawn_local};
+pub use spawn::{
+    spawn, spawn_blocking, spawn_blocking_as, spawn_local, spawn_pinned, try_spawn, try_spawn_local,
+};
+pub use stall::StallReport;
 pub use task_builder::TaskBuilder;
 pub use worker::Step;
 

@@ -19,9 +19,11 @@
 //! | `lane` | the tasks that stay with one worker |
 //! | `registry` | all tasks, in shards |
 //! | `thread`, `builder` | starting and running the threads |
+//! | `watchdog`, `watch`, `pulse` | who is stuck, and who serves then |
+//! | `spare` | the worker that is there while all are stuck |
 //! | `seat` | blocking on a future from outside |
 //! | `end`, `limits` | the shutdown, and until when it may last |
-//! | `crew`, `spare` | the threads as it sees them, and the one that drops what they cannot |
+//! | `crew`, `sweep` | the threads as it sees them, and the one that drops what they cannot |
 
 mod builder;
 mod counters;
@@ -32,12 +34,16 @@ mod hub;
 mod idle;
 mod lane;
 mod limits;
+mod pulse;
 mod registry;
 mod remote;
 mod seat;
 mod shared;
 mod spare;
+mod sweep;
 mod thread;
+mod watch;
+mod watchdog;
 mod worker;
 
 pub use self::builder::PoolBuilder;
@@ -85,16 +91,37 @@ thread_local! {
 /// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or the unobserved-failure
 ///   hook when nobody joins. A panic takes no worker down.
 ///
+/// - A worker that one task keeps for longer than the [stall threshold] serves nobody meanwhile,
+///   and others do in its place.
+///
+/// # When a task keeps its worker
+///
+/// A poll that computes for long, or blocks its thread, keeps its worker from all else that is
+/// there. A watchdog, one thread a pool, notices after one to one and a half thresholds, and from
+/// then on, every half threshold: the worker's tasks go to the others, its timers fire, what its
+/// sockets have received is delivered, and what was prepared for them is submitted. When all
+/// workers are stuck there is one spare worker, until one is back. So everybody else is served
+/// within about twice the threshold, and the [hook](PoolBuilder::on_stall), or a line on standard
+/// error, says which task it was.
+///
+/// Not served by others: tasks that are pinned to the stuck worker, and its local ones, which
+/// nobody else may poll; anybody, when the spare worker is stuck as well; a worker that is stuck in
+/// a waker that its driver calls. It is a net and not a way to work: what blocks belongs on the
+/// blocking pool ([`spawn_blocking`](crate::spawn_blocking)).
+///
 /// # Trade-offs
 ///
 /// One task that is ready wakes no second worker: the worker that made it ready comes to it next.
 /// So a task that spawns or wakes another and then blocks its thread until that one has run waits
-/// for itself. Block on the [blocking pool](mainspring_core::blocking) instead.
+/// for the watchdog.
 ///
 /// # Complexity and allocation
 ///
 /// A spawn allocates the task, once, and takes one of several short locks. Waking, queueing and
-/// polling are O(1) and allocate nothing, but for a queue that grows.
+/// polling are O(1) and allocate nothing, but for a queue that grows. The watchdog costs a worker
+/// two plain stores a poll; it sleeps while all workers do.
+///
+/// [stall threshold]: PoolBuilder::stall_threshold
 ///
 /// ```
 /// use mainspring_executor::Pool;
@@ -132,10 +159,10 @@ impl Pool {
         PoolBuilder::new()
     }
 
-    fn assemble(hub: Hub, crew: Crew) -> Self {
+    fn assemble(hub: Hub, crew: Arc<Crew>) -> Self {
         Self {
             handle: PoolHandle { hub },
-            crew: Arc::new(crew),
+            crew,
         }
     }
 
@@ -353,7 +380,7 @@ impl PoolHandle {
     {
         match self.hub.spawn_pinned(worker, make) {
             Some(handle) => handle,
-            None => no_such_worker(worker, self.workers()),
+            None => hub::no_such_worker(worker, self.workers()),
         }
     }
 
@@ -468,18 +495,9 @@ impl PoolHandle {
             injected: shared.injected(),
             asleep,
             searching,
+            stalls: shared.stalls.count(),
         }
     }
-}
-
-#[cold]
-#[track_caller]
-fn no_such_worker(worker: usize, workers: usize) -> ! {
-    // PANIC: documented at both callers: a number that the program has made up.
-    panic!(
-        "MS0015: there is no worker {worker}: the pool has {workers}, numbered from 0 \
-         (docs/errors.md)"
-    )
 }
 
 impl fmt::Debug for PoolHandle {

@@ -56,7 +56,6 @@
 //! # fn main() {}
 //! ```
 
-mod blocking;
 pub mod compat;
 pub mod net;
 mod runtime;
@@ -75,7 +74,6 @@ mod macros;
 #[cfg(feature = "macros")]
 pub use self::macros::{main, test};
 
-pub use self::blocking::{spawn_blocking, spawn_blocking_as};
 pub use self::runtime::{Handle, LocalBuilder, LocalRuntime, Runtime, RuntimeBuilder, block_on};
 pub use self::spawn::{spawn, spawn_pinned};
 #[doc(inline)]
@@ -86,7 +84,8 @@ pub use mainspring_core::task::yield_now;
 pub use mainspring_core::{AssertCancelSafe, CancelSafe, assert_cancel_safe};
 #[doc(inline)]
 pub use mainspring_executor::{
-    Home, Metrics, Step, WorkerMetrics, spawn_local, task_local, try_spawn, try_spawn_local,
+    Home, Metrics, StallReport, Step, WorkerMetrics, spawn_blocking, spawn_blocking_as,
+    spawn_local, task_local, try_spawn, try_spawn_local,
 };
 #[doc(inline)]
 pub use mainspring_reactor::{

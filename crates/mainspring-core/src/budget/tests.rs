@@ -1,6 +1,7 @@
-use super::{is_spent, poll_proceed, unconstrained};
-use crate::poll::{BUDGET_UNITS, Polling, has_yielded};
+use super::{enter, is_spent, poll_proceed, unconstrained};
+use crate::poll::{BUDGET_UNITS, Polling, budget, has_yielded};
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -66,4 +67,36 @@ fn unconstrained_future_has_no_budget_and_leaves_the_outer_one() {
         assert!(proceed(&mut cx));
     }
     assert!(!proceed(&mut cx));
+}
+
+// WITNESS: budget.entered
+#[test]
+fn budget_that_is_entered_is_that_of_later_polls_until_the_guard_goes() {
+    let units_of_a_poll = || {
+        let _polling = Polling::begin(None);
+        budget()
+    };
+    let under_way = Polling::begin(None);
+    let entered = enter(NonZeroU32::new(7).unwrap());
+    assert_eq!(
+        budget(),
+        Some(BUDGET_UNITS),
+        "budget.entered: a poll before"
+    );
+    assert_eq!(units_of_a_poll(), Some(7), "budget.entered");
+    drop(under_way);
+    let unwound = std::panic::catch_unwind(|| {
+        let _inner = enter(NonZeroU32::MAX);
+        assert_eq!(units_of_a_poll(), Some(u32::MAX));
+        std::panic::resume_unwind(Box::new(()));
+    });
+    assert!(unwound.is_err());
+    assert_eq!(
+        units_of_a_poll(),
+        Some(7),
+        "budget.entered: after an unwind"
+    );
+    drop(entered);
+    assert_eq!(units_of_a_poll(), Some(BUDGET_UNITS), "budget.entered");
+    assert_eq!(budget(), None);
 }

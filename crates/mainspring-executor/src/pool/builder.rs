@@ -1,19 +1,23 @@
 //! How a pool is made.
 
 use super::Pool;
-use super::counters::Counters;
 use super::crew::{Crew, Goodbye, Manner, OnLeft};
 use super::hub::{Hub, Station};
-use super::remote::{Remote, Slot};
+use super::remote::Remote;
 use super::seat::Seats;
 use super::shared::Shared;
 use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
+use super::watchdog::{self, StallHook};
 use crate::queue::local::Local;
 use crate::shutdown::ShutdownReport;
+use crate::stall::StallReport;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
+use mainspring_core::park::{Parker, Unparker};
+use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::Runnable;
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -21,6 +25,12 @@ use std::time::Duration;
 
 /// The most workers that a pool may have: more than any machine has cores.
 const WORKERS_MAX: usize = 4096;
+
+/// How long a poll may take unless told otherwise.
+const STALL_THRESHOLD: Duration = Duration::from_millis(10);
+
+/// The shortest threshold: half of it is what a thread can be woken after with some precision.
+const STALL_THRESHOLD_MIN: Duration = Duration::from_millis(1);
 
 /// What a [`Pool`] is to be like. Made by [`Pool::builder`].
 ///
@@ -36,6 +46,9 @@ pub struct PoolBuilder {
     workers: Option<usize>,
     name: Box<str>,
     driver: Box<MakeDriver>,
+    budget_units: u32,
+    stall_threshold: Option<Duration>,
+    on_stall: Option<Box<StallHook>>,
     on_start: Option<Box<Hook>>,
     on_stop: Option<Box<Hook>>,
     grace: Option<Duration>,
@@ -55,6 +68,9 @@ impl PoolBuilder {
             workers: None,
             name: "pool".into(),
             driver: Box::new(|_| Ok(Box::new(ThreadDriver::new()))),
+            budget_units: BUDGET_UNITS,
+            stall_threshold: Some(STALL_THRESHOLD),
+            on_stall: None,
             on_start: None,
             on_stop: None,
             grace: None,
@@ -86,6 +102,60 @@ impl PoolBuilder {
     /// What the pool is called in logs and in the names of its threads, `NAME-0` and so on.
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// How many operations of the family one poll may complete before it is asked to let others
+    /// run; [`BUDGET_UNITS`](mainspring_core::poll::BUDGET_UNITS), which is 128, unless told
+    /// otherwise.
+    ///
+    /// It bounds how long a task whose sockets and channels never run dry keeps the others waiting.
+    /// Fewer units shorten that, and cost more polls for the same work. What a poll does beside
+    /// such operations is not counted; see
+    /// [`budget::consume`](mainspring_core::budget::consume).
+    pub fn budget(mut self, units: u32) -> Self {
+        self.budget_units = units;
+        self
+    }
+
+    /// How long a poll may take before its worker counts as stuck; 10 ms unless told otherwise.
+    /// With `None` nobody looks, and no thread is started for it.
+    ///
+    /// While a worker is stuck, others serve its tasks, its timers and its sockets, see
+    /// [`Pool`](Pool#when-a-task-keeps-its-worker). A shorter threshold serves them sooner, costs a
+    /// round of looks each half of it while the pool is not idle, and takes a thread that the
+    /// system has stopped for a moment for one that is stuck; which does no harm, but is reported.
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.stall_threshold = threshold.into();
+        self
+    }
+
+    /// Calls `hook` when a task has kept its worker for longer than the
+    /// [threshold](Self::stall_threshold), and again when that is over.
+    ///
+    /// Without a hook a line goes to standard error each time (MS0019), for one stall a second. The
+    /// hook is called on the watchdog's thread, which serves nobody meanwhile: it hands the report
+    /// on and returns. A panic in it is reported and contained.
+    ///
+    /// ```
+    /// use mainspring_executor::Pool;
+    /// use std::{sync::mpsc, thread, time::Duration};
+    ///
+    /// let (reports, inbox) = mpsc::channel();
+    /// let pool = Pool::builder()
+    ///     .workers(1)
+    ///     .stall_threshold(Duration::from_millis(2))
+    ///     .on_stall(move |report| drop(reports.send(report.clone())))
+    ///     .build()?;
+    /// // Blocks its worker, until the report of that has come.
+    /// let task = pool.spawn(async move { inbox.recv() });
+    /// let id = task.id();
+    /// let report = pool.block_on(task).expect("no panic").expect("a report");
+    /// assert_eq!(report.task.map(|task| task.id), Some(id));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_stall<F: Fn(&StallReport) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.on_stall = Some(Box::new(hook));
         self
     }
 
@@ -133,14 +203,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Starts the workers, and returns when all of them are ready.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, and for a
-    /// name with a zero byte in it; what the operating system says about threads; what the driver's
-    /// maker says, a panic included. The threads that were started have ended then.
-    pub fn build(self) -> io::Result<Pool> {
+    /// How many workers, and what budget, if all that was said can be.
+    fn check(&self) -> io::Result<(usize, NonZeroU32)> {
         let workers = match self.workers {
             Some(workers) => workers,
             None => std::thread::available_parallelism()?.get(),
@@ -153,8 +217,34 @@ impl PoolBuilder {
         if self.name.contains('\0') {
             return Err(invalid("no thread's name has a zero byte in it".to_owned()));
         }
+        let Some(budget) = NonZeroU32::new(self.budget_units) else {
+            let why = "a poll with a budget of nothing never comes to an end";
+            return Err(invalid(why.to_owned()));
+        };
+        if self
+            .stall_threshold
+            .is_some_and(|threshold| threshold < STALL_THRESHOLD_MIN)
+        {
+            let why = format!("a stall threshold is {STALL_THRESHOLD_MIN:?} at least");
+            return Err(invalid(why));
+        }
+        Ok((workers, budget))
+    }
+
+    /// Starts the workers, and returns when all of them are ready.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
+    /// budget of nothing, a stall threshold below a millisecond, and a name with a zero byte in it;
+    /// what the operating system says about
+    /// threads; what the driver's maker says, a panic included. The threads that were started have
+    /// ended then.
+    pub fn build(self) -> io::Result<Pool> {
+        let (workers, budget) = self.check()?;
         let plan = Arc::new(Plan {
             driver: self.driver,
+            budget,
             on_start: self.on_start,
             on_stop: self.on_stop,
         });
@@ -177,12 +267,20 @@ impl PoolBuilder {
         );
         // From here on the threads alone report: if one of them dies, waiting for it ends.
         drop(reports);
-        let hub = begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name));
+        let parker = Parker::new();
+        let watchdog = self.stall_threshold.map(|_| parker.unparker());
+        let hub =
+            begun.and_then(|()| introduce(&inbox, &started, queues, &plan, self.name, watchdog));
+        let crew = Arc::new(Crew::new(goodbyes, manner));
+        let watched = hub.and_then(|hub| {
+            watch(&hub, &crew, self.stall_threshold, parker, self.on_stall)?;
+            Ok(hub)
+        });
         let threads = started.into_iter();
-        match hub {
+        match watched {
             Ok(hub) => {
-                let threads = threads.map(|started| started.thread).collect();
-                Ok(Pool::assemble(hub, Crew::new(threads, goodbyes, manner)))
+                crew.enlist(threads.map(|started| started.thread));
+                Ok(Pool::assemble(hub, crew))
             }
             Err(error) => {
                 for Started { thread, orders } in threads {
@@ -194,6 +292,21 @@ impl PoolBuilder {
             }
         }
     }
+}
+
+/// Starts the watchdog, if there is to be one. If it cannot be, the pool stops.
+fn watch(
+    hub: &Hub,
+    crew: &Arc<Crew>,
+    threshold: Option<Duration>,
+    parker: Parker,
+    hook: Option<Box<StallHook>>,
+) -> io::Result<()> {
+    let Some(threshold) = threshold else {
+        return Ok(());
+    };
+    let started = watchdog::start(hub.clone(), crew, parker, threshold, hook);
+    started.inspect_err(|_| hub.shared().stop())
 }
 
 fn invalid(why: String) -> io::Error {
@@ -233,12 +346,13 @@ fn introduce(
     queues: Vec<crate::queue::local::Stealer<Runnable>>,
     plan: &Arc<Plan>,
     name: Box<str>,
+    watchdog: Option<Unparker>,
 ) -> io::Result<Hub> {
     let drivers = gather(inbox, started.len(), |report| match report {
         Report::Driver(index, driver) => Some((index, driver)),
         _ => None,
     })?;
-    let shared = Shared::new(remotes(drivers, queues));
+    let shared = Shared::new(remotes(drivers, queues), watchdog);
     for thread in started {
         // One that has died is found missing below.
         let _ = thread.orders.send(Order::Meet(shared.clone()));
@@ -261,12 +375,7 @@ fn remotes(
 ) -> Vec<Remote> {
     let pairs = drivers.into_iter().zip(queues);
     pairs
-        .map(|(driver, queue)| Remote {
-            slot: Slot::new(),
-            queue,
-            driver,
-            counters: Counters::new(),
-        })
+        .map(|(driver, queue)| Remote::new(queue, driver))
         .collect()
 }
 

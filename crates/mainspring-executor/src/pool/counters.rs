@@ -13,6 +13,25 @@ use mainspring_core::time::Nanos;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+/// What a pool has done, and what it is at. Made by
+/// [`Pool::metrics`](crate::Pool::metrics).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// A worker each, in the order of their numbers.
+    pub workers: Vec<WorkerMetrics>,
+    /// How many tasks have not ended, cleanups not counted.
+    pub tasks: usize,
+    /// How many tasks wait for whoever is free.
+    pub injected: usize,
+    /// How many workers sleep.
+    pub asleep: usize,
+    /// How many workers look for something to do.
+    pub searching: usize,
+    /// How many polls have kept their worker for longer than the stall threshold.
+    pub stalls: u64,
+}
+
 /// What one worker has done since it started. Made by [`Pool::metrics`](crate::Pool::metrics).
 ///
 /// The numbers are at most one turn old, and not all of the same moment.
@@ -121,20 +140,4 @@ impl Counters {
         let delay = self.0[8].load(Relaxed);
         (delay > 0).then_some(Nanos(delay))
     }
-}
-
-/// What a pool has done, and what it is at. Made by [`Pool::metrics`](crate::Pool::metrics).
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Metrics {
-    /// A worker each, in the order of their numbers.
-    pub workers: Vec<WorkerMetrics>,
-    /// How many tasks have not ended, cleanups not counted.
-    pub tasks: usize,
-    /// How many tasks wait for whoever is free.
-    pub injected: usize,
-    /// How many workers sleep.
-    pub asleep: usize,
-    /// How many workers look for something to do.
-    pub searching: usize,
 }

@@ -13,6 +13,7 @@
 use super::limits::Limits;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::sync::Mutex;
+use std::io;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -58,6 +59,48 @@ struct Roster {
     say: Sender<usize>,
 }
 
+impl Roster {
+    /// Makes a number free, and returns the thread that had it and has said goodbye, if there was
+    /// one, to be joined.
+    ///
+    /// # Errors
+    ///
+    /// The one that has it has not ended.
+    fn free(&mut self, number: usize) -> Result<Option<JoinHandle<()>>, ()> {
+        while let Ok(gone) = self.goodbyes.try_recv() {
+            self.gone.push(gone);
+        }
+        let mut threads = self.threads.iter();
+        let Some(at) = threads.position(|(other, _)| *other == number) else {
+            return Ok(None);
+        };
+        // CLAIM: [crew.goodbye] said once, so that who comes next is not taken for the one before.
+        let said = self
+            .gone
+            .iter()
+            .position(|gone| *gone == number)
+            .ok_or(())?;
+        self.gone.swap_remove(said);
+        let (_, thread) = self.threads.swap_remove(at);
+        Ok(Some(thread))
+    }
+}
+
+/// The number of the thread that sweeps up, in a pool of so many workers.
+pub(super) fn number_of_sweep(workers: usize) -> usize {
+    workers
+}
+
+/// The number of the watchdog.
+pub(super) fn number_of_watchdog(workers: usize) -> usize {
+    workers + 1
+}
+
+/// The number of the spare worker.
+pub(super) fn number_of_spare(workers: usize) -> usize {
+    workers + 2
+}
+
 /// Threads that have said goodbye.
 #[must_use = "they are joined when nothing is held any more"]
 pub(super) struct Gone(Vec<JoinHandle<()>>);
@@ -82,17 +125,14 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(
-        threads: Vec<JoinHandle<()>>,
-        (say, goodbyes): (Sender<usize>, Receiver<usize>),
-        manner: Manner,
-    ) -> Self {
+    /// Nobody yet.
+    pub(super) fn new((say, goodbyes): (Sender<usize>, Receiver<usize>), manner: Manner) -> Self {
         Self {
             alone: Mutex::new(false),
             limits: Limits::default(),
             manner,
             roster: Mutex::new(Roster {
-                threads: threads.into_iter().enumerate().collect(),
+                threads: Vec::new(),
                 gone: Vec::new(),
                 goodbyes,
                 say,
@@ -100,27 +140,48 @@ impl Crew {
         }
     }
 
-    /// Starts one more, if that number is free and the system has one.
-    pub(super) fn start(&self, number: usize, name: String, body: impl FnOnce() + Send + 'static) {
+    /// Counts the workers' threads in, by their numbers.
+    pub(super) fn enlist(&self, workers: impl Iterator<Item = JoinHandle<()>>) {
+        self.roster.lock().threads.extend(workers.enumerate());
+    }
+
+    /// Starts one more, unless one of that number is there and has not ended.
+    ///
+    /// # Errors
+    ///
+    /// What the system says about threads.
+    pub(super) fn start(
+        &self,
+        number: usize,
+        name: String,
+        body: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
         let mut roster = self.roster.lock();
-        if roster.threads.iter().any(|(other, _)| *other == number) {
-            return;
-        }
+        let Ok(before) = roster.free(number) else {
+            return Ok(());
+        };
         let goodbye = Goodbye::new(number, roster.say.clone());
         let body = move || {
             let _goodbye = goodbye;
             body();
         };
-        if let Ok(thread) = std::thread::Builder::new().name(name).spawn(body) {
-            roster.threads.push((number, thread));
-        }
+        let started = std::thread::Builder::new().name(name).spawn(body);
+        let started = started.map(|thread| roster.threads.push((number, thread)));
+        drop(roster);
+        Gone(before.into_iter().collect()).join();
+        started
     }
 
     /// Waits until all threads but `stuck` of them have ended, or until `limit`. Those that have
     /// are to be joined; of the others it says which they are.
     pub(super) fn dismiss(&self, stuck: usize, limit: Instant) -> (Gone, Vec<(usize, Box<str>)>) {
         let mut roster = self.roster.lock();
+        // CLAIM: [pool-end.not-itself] the watchdog, whose hook ends the pool, ends by itself.
+        let here = std::thread::current().id();
+        let is_here = |thread: &JoinHandle<()>| thread.thread().id() == here;
+        let ends_itself = roster.threads.iter().any(|(_, thread)| is_here(thread));
         let expected = roster.threads.len().saturating_sub(stuck);
+        let expected = expected.saturating_sub(usize::from(ends_itself));
         loop {
             let left = if roster.gone.len() < expected {
                 limit.saturating_duration_since(Instant::now())
@@ -138,7 +199,8 @@ impl Crew {
             .into_iter()
             .partition(|(number, _)| gone.contains(number));
         let name = |thread: &JoinHandle<()>| thread.thread().name().unwrap_or("?").into();
-        let named = left.iter().map(|(number, thread)| (*number, name(thread)));
+        let others = left.iter().filter(|(_, thread)| !is_here(thread));
+        let named = others.map(|(number, thread)| (*number, name(thread)));
         let named = named.collect();
         // Somebody may end the pool once more, and find them ended.
         roster.threads = left;

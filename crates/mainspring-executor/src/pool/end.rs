@@ -21,10 +21,10 @@
 //! - **pool-end.returns** — no wait here rests on a user's code: each has a limit, or is for the
 //!   end of a thread that has nothing left to run but the destructors of its thread-locals.
 
-use super::crew::{Crew, Gone};
+use super::crew::{self, Crew, Gone};
 use super::hub::Hub;
 use super::limits::{Moments, Waited};
-use super::{Pool, desk, spare};
+use super::{Pool, desk, sweep};
 use crate::shutdown::{ShutdownReport, ThreadInfo};
 use mainspring_core::poll;
 use mainspring_core::spawn::Lane;
@@ -273,8 +273,10 @@ impl<'e> End<'e> {
             self.note(lanes);
             if now.since(self.since) >= 2 * TICK {
                 let hub = self.hub.clone();
-                let (number, name) = (hub.shared().workers(), format!("{}-spare", hub.name()));
-                self.crew.start(number, name, move || spare::serve(&hub));
+                let name = format!("{}-sweep", hub.name());
+                let number = crew::number_of_sweep(hub.shared().workers());
+                // Where the system has no thread for it, it is done without.
+                let _ = self.crew.start(number, name, move || sweep::serve(&hub));
             }
             let is_over = self.crew.limits.look().deadline.has_passed(now);
             // CLAIM: [pool-end.returns]

@@ -184,3 +184,13 @@ impl Launch for OwnLane {
 fn refuse(runnable: Runnable) {
     drop(runnable);
 }
+
+#[cold]
+#[track_caller]
+pub(super) fn no_such_worker(worker: usize, workers: usize) -> ! {
+    // PANIC: documented at the callers: a number that the program has made up.
+    panic!(
+        "MS0015: there is no worker {worker}: the pool has {workers}, numbered from 0 \
+         (docs/errors.md)"
+    )
+}

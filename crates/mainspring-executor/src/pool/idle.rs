@@ -3,7 +3,7 @@
 //! ```text
 //!   63 ..... 56   55 ....... 48   47 ........................ 0
 //!  ┌─────────────┬──────────────┬───────────────────────────────┐
-//!  │ unused      │ searching    │ sleepers, a bit a worker      │
+//!  │ flags       │ searching    │ sleepers, a bit a worker      │
 //!  └─────────────┴──────────────┴───────────────────────────────┘
 //! ```
 //!
@@ -23,6 +23,11 @@
 //! - **idle.half** — nobody becomes a searcher by itself while half of its group are.
 //! - **idle.handed-on** — the last searcher that finds something wakes another first, if one
 //!   sleeps: what it did not look at has somebody who does.
+//! - **idle.watched** — the watchdog sleeps without an end only while a flag says so in the word of
+//!   each group. It sets the flag in the same exchange that finds all of the group asleep; a worker
+//!   that wakes finds it in the exchange by which it wakes, and the one that takes it away calls
+//!   the watchdog. So no worker runs unwatched, and a wake-up costs one more test of a value that
+//!   is there.
 //! - **idle.no-lost-work** — shared work that was pushed by a thread which then looked at this word
 //!   is not left while all workers sleep. The argument follows.
 //!
@@ -52,10 +57,14 @@
 //!
 //! - *Every sleeper looks at every queue*: with half of a group searching, those that may not
 //!   search would find the work that the searchers are about to find, and go on as if they might.
+//! - *The watchdog that looks every so often whether somebody runs*: an idle machine would not be
+//!   idle.
+//! - *A flag of the watchdog's own, with a fence pair*: a fence a wake-up.
 //! - *A count of sleepers and a list of them under a lock* (as tokio has): the lock is taken by
 //!   every producer that finds a sleeper.
 
 use crossbeam_utils::CachePadded;
+use mainspring_core::park::Unparker;
 use mainspring_core::sync::atomic::{
     AtomicU64,
     Ordering::{Relaxed, SeqCst},
@@ -72,6 +81,8 @@ const GROUP: usize = 2;
 const SLEEPERS: u64 = (1 << GROUP) - 1;
 const SEARCHER: u64 = 1 << GROUP;
 const SEARCHERS: u64 = 0xff << GROUP;
+/// The watchdog sleeps, and is to be called.
+const DOZES: u64 = 1 << 63;
 
 /// What a worker that went to sleep has to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +114,21 @@ pub(crate) enum OnSearch {
     Enough,
 }
 
+/// Whether the watchdog may sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a watchdog that is to be called has to sleep, and one that is not must not"]
+pub(crate) enum OnDoze {
+    /// Everybody sleeps: who ends that calls.
+    Doze,
+    /// Somebody is awake.
+    Watch,
+}
+
 /// The words.
 pub(crate) struct Idle {
     groups: Box<[CachePadded<AtomicU64>]>,
     workers: usize,
+    watchdog: Option<Unparker>,
 }
 
 impl Idle {
@@ -118,6 +140,15 @@ impl Idle {
                 .map(|_| CachePadded::new(AtomicU64::new(0)))
                 .collect(),
             workers,
+            watchdog: None,
+        }
+    }
+
+    /// The same, with a watchdog.
+    pub(crate) fn watched(self, watchdog: Unparker) -> Self {
+        Self {
+            watchdog: Some(watchdog),
+            ..self
         }
     }
 
@@ -210,11 +241,66 @@ impl Idle {
     /// A worker is awake again, or has thought better of it.
     pub(crate) fn wake_up(&self, worker: usize) -> OnWake {
         let (word, bit) = self.place(worker);
-        if word.fetch_and(!bit, Relaxed) & bit == 0 {
+        let before = word.fetch_and(!bit, Relaxed);
+        if before & DOZES != 0 {
+            // CLAIM: [idle.watched] before the worker runs anything.
+            self.end_doze(word);
+        }
+        if before & bit == 0 {
             OnWake::Chosen
         } else {
             OnWake::ByItself
         }
+    }
+
+    #[cold]
+    fn end_doze(&self, word: &AtomicU64) {
+        if word.fetch_and(!DOZES, Relaxed) & DOZES != 0 {
+            self.call_watchdog();
+        }
+    }
+
+    /// Ends the sleep of the watchdog, if there is one.
+    pub(crate) fn call_watchdog(&self) {
+        if let Some(watchdog) = &self.watchdog {
+            watchdog.unpark();
+        }
+    }
+
+    /// The watchdog asks whether it may sleep until somebody wakes.
+    ///
+    /// Of several groups the first may have a flag, and another be awake: then somebody calls for
+    /// nothing.
+    pub(crate) fn try_doze(&self) -> OnDoze {
+        // A look first: the words belong to the workers while one of them runs.
+        let mut groups = 0..self.groups.len();
+        let is_asleep = groups.all(|group| self.is_asleep(group, self.groups[group].load(Relaxed)));
+        if is_asleep && (0..self.groups.len()).all(|group| self.flag_doze(group)) {
+            OnDoze::Doze
+        } else {
+            OnDoze::Watch
+        }
+    }
+
+    /// Whether all workers of the group sleep, by this word of it.
+    fn is_asleep(&self, group: usize, word: u64) -> bool {
+        let members = (self.workers - group * GROUP).min(GROUP);
+        let sleepers = SLEEPERS >> (GROUP - members);
+        word & (SLEEPERS | SEARCHERS) == sleepers
+    }
+
+    /// Sets the flag of a group, if all of it sleep.
+    fn flag_doze(&self, group: usize) -> bool {
+        let word = &self.groups[group];
+        let mut now = word.load(Relaxed);
+        while self.is_asleep(group, now) {
+            // CLAIM: [idle.watched] in the word that was found asleep.
+            match word.compare_exchange_weak(now, now | DOZES, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
     }
 
     /// Shared work was pushed. The worker that is to be unparked for it, if any.
@@ -266,6 +352,14 @@ impl Idle {
                 Err(other) => now = other,
             }
         }
+    }
+
+    /// Whether the watchdog is to be called.
+    #[cfg(all(test, not(mainspring_loom)))]
+    pub(crate) fn is_dozing(&self) -> bool {
+        self.groups
+            .iter()
+            .all(|word| word.load(Relaxed) & DOZES != 0)
     }
 
     /// How many workers sleep and how many search, for a report.

@@ -84,8 +84,12 @@ impl Registry {
 
     #[inline]
     fn shard(&self, task: &TaskRef) -> &Mutex<Lanes> {
-        let block = task.id().as_u64() / BLOCK;
-        &self.shards[block as usize & (self.shards.len() - 1)]
+        self.shard_of(task.id().as_u64())
+    }
+
+    #[inline]
+    fn shard_of(&self, id: u64) -> &Mutex<Lanes> {
+        &self.shards[(id / BLOCK) as usize & (self.shards.len() - 1)]
     }
 
     /// Lists a new task.
@@ -145,6 +149,17 @@ impl Registry {
             tasks.extend(listed.iter().map(|task| (*task).clone()));
         }
         tasks
+    }
+
+    /// The task with this number, of either lane, if it has not ended. Walks one shard, under its
+    /// lock.
+    pub(crate) fn find(&self, id: u64) -> Option<TaskRef> {
+        let mut lanes = self.shard_of(id).lock();
+        [Lane::Tasks, Lane::Cleanup].into_iter().find_map(|lane| {
+            let mut listed = lanes.lane(lane).iter();
+            let found = listed.find(|task| task.id().as_u64() == id);
+            found.map(|task| (*task).clone())
+        })
     }
 
     /// Ready when a closed lane is empty. One waiter at a time.

@@ -1,5 +1,5 @@
-//! A worker as the others see it: its slot, a thief's end of its queue, how to wake it, and what it
-//! has counted.
+//! A worker as the others see it: its slot, a thief's end of its queue, how to wake it, what it has
+//! counted, and its pulse.
 //!
 //! # Invariants
 //!
@@ -13,6 +13,7 @@
 //! | `slot.hand` | [`Slot::put`] | [`Slot::put`], [`Slot::take`] | all that the runnable leads to |
 
 use super::counters::Counters;
+use super::pulse::Pulse;
 use crate::queue::local::Stealer;
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::sync::atomic::{
@@ -25,10 +26,23 @@ use std::sync::Arc;
 
 /// One worker from outside.
 pub(crate) struct Remote {
+    pub(crate) pulse: Arc<Pulse>,
     pub(crate) slot: Slot,
     pub(crate) queue: Stealer<Runnable>,
     pub(crate) driver: Arc<dyn DriverHandle>,
     pub(crate) counters: Counters,
+}
+
+impl Remote {
+    pub(crate) fn new(queue: Stealer<Runnable>, driver: Arc<dyn DriverHandle>) -> Self {
+        Self {
+            pulse: Pulse::new(),
+            slot: Slot::new(),
+            queue,
+            driver,
+            counters: Counters::new(),
+        }
+    }
 }
 
 /// The place of the task that runs next: the one that was woken last. Thieves do not look at it.

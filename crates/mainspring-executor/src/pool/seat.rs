@@ -16,7 +16,7 @@ use crate::drive::Drive;
 use crate::outer_turn::OuterTurn;
 use crate::root::Root;
 use mainspring_core::driver::{Driver, DriverHandle, Until};
-use mainspring_core::{blocking, poll, shutdown, spawn, time};
+use mainspring_core::{blocking, budget, poll, shutdown, spawn, time};
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -53,8 +53,18 @@ impl Seats {
         })
     }
 
+    /// What the workers were made by, too.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// A number for a driver that no other one has.
+    pub(super) fn next_number(&self) -> usize {
+        self.next.fetch_add(1, Relaxed)
+    }
+
     fn make(self: &Arc<Self>) -> io::Result<Seat> {
-        let number = self.next.fetch_add(1, Relaxed);
+        let number = self.next_number();
         let driver: Box<dyn Driver> = (self.plan.driver)(number)?;
         Ok(Seat {
             pool: Arc::downgrade(self),
@@ -126,6 +136,7 @@ pub(super) fn block_on<F: Future>(
     let waker = root.waker();
     let mut cx = Context::from_waker(&waker);
     let _turn = OuterTurn::keep();
+    let _budget = budget::enter(seats.plan.budget);
     let hub = pool.hub();
     let _entered = handle
         .enter()

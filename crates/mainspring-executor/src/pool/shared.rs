@@ -9,7 +9,9 @@
 //! | a worker's slot | its thread; a rescuer swaps it out |
 //! | a worker's lane | its thread; others through its inbox |
 //! | the injector | everybody |
-//! | the idle word | everybody, by read-modify-writes |
+//! | the idle word | everybody, by read-modify-writes; the watchdog only while all sleep |
+//! | a worker's pulse | its thread; the watchdog reads |
+//! | the spare's post | the watchdog and the spare, under its lock |
 //!
 //! # Invariants
 //!
@@ -18,11 +20,18 @@
 //!   the idle word afterwards, behind a fence. A worker that pushes a second task to its own queue
 //!   looks without one, and again behind one at the end of each turn while two are left. One that
 //!   has a single task to run comes to it next, and wakes nobody for it.
+//! - **pool.rescued** — what is taken from a worker that is stuck goes into the injector, each task
+//!   once, and is noticed as what is pushed from outside. It is harmless if the worker was not
+//!   stuck: it finds its task gone, or takes it out of the injector.
 
 use super::desk::{self, Desk};
 use super::idle::Idle;
 use super::registry::{OnAdmit, Registry};
 use super::remote::Remote;
+use super::spare::Spare;
+use super::watchdog::Stalls;
+use crate::queue::local::{Local, Stolen};
+use mainspring_core::park::Unparker;
 use mainspring_core::spawn::Lane;
 use mainspring_core::sync;
 use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -38,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     pub(crate) remotes: Box<[Remote]>,
     pub(crate) registry: Registry,
+    pub(crate) spare: Spare,
+    pub(crate) stalls: Stalls,
     /// The workers' threads are to end.
     is_stopping: AtomicBool,
     /// They are to end as soon as no task is left.
@@ -45,13 +56,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(remotes: Vec<Remote>) -> SharedRef {
+    /// Workers, and who is called when the first of them wakes, if somebody is.
+    pub(crate) fn new(remotes: Vec<Remote>, watchdog: Option<Unparker>) -> SharedRef {
         let workers = remotes.len();
+        let idle = Idle::new(workers);
         sync::Arc::new(Self {
             injector: SegQueue::new(),
-            idle: Idle::new(workers),
+            idle: match watchdog {
+                Some(watchdog) => idle.watched(watchdog),
+                None => idle,
+            },
             remotes: remotes.into(),
             registry: Registry::new(workers),
+            spare: Spare::new(),
+            stalls: Stalls::default(),
             is_stopping: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
         })
@@ -89,8 +107,50 @@ impl Shared {
     fn inject(&self, runnable: Runnable) {
         // CLAIM: [pool.queued-once] moved into the queue; who pops it has it alone.
         self.injector.push(runnable);
+        self.notice_injected();
+    }
+
+    fn notice_injected(&self) {
         // CLAIM: [pool.noticed] after the push, behind a fence.
-        self.unpark(self.idle.notify(0));
+        match self.idle.notify(0) {
+            None => self.spare.rouse(),
+            chosen => self.unpark(chosen),
+        }
+    }
+
+    /// By a rescuer, of a worker that is stuck: takes what stands in its slot and its queue to the
+    /// injector. Returns how many tasks that were. The basket is empty before and afterwards.
+    pub(crate) fn rescue(&self, worker: usize, basket: &Local<Runnable>) -> usize {
+        let Remote { slot, queue, .. } = &self.remotes[worker];
+        // Those that stand there now: one that is stuck in a loop may push for ever.
+        let most = queue.len() + 1;
+        let mut rescued = 0;
+        let mut take = |runnable| {
+            // CLAIM: [pool.rescued] taken out once, by a swap or by a steal, and pushed once.
+            self.injector.push(runnable);
+            rescued += 1;
+            rescued < most
+        };
+        let mut is_more = slot.take().is_none_or(&mut take);
+        while is_more {
+            match queue.steal_half(basket) {
+                Stolen::One(first) => is_more = take(first),
+                // Whoever was faster has it: a thief, or the worker, which is not stuck then.
+                Stolen::Retry | Stolen::Nothing => break,
+            }
+            while let Some(runnable) = basket.pop() {
+                is_more &= take(runnable);
+            }
+        }
+        if rescued > 0 {
+            self.notice_injected();
+        }
+        rescued
+    }
+
+    /// Takes one task out of the injector, for who has no queue.
+    pub(crate) fn take_one_injected(&self) -> Option<Runnable> {
+        self.injector.pop()
     }
 
     /// Takes up to its share out of the injector: one to run, the others into the desk's queue.
@@ -131,7 +191,11 @@ impl Shared {
     #[inline]
     pub(crate) fn unpark(&self, chosen: Option<usize>) {
         if let Some(worker) = chosen {
-            self.remotes[worker].driver.unpark();
+            match self.remotes.get(worker) {
+                Some(remote) => remote.driver.unpark(),
+                // The number above the workers'.
+                None => self.spare.unpark(),
+            }
         }
     }
 
@@ -167,6 +231,8 @@ impl Shared {
             // The unpark publishes the flag to the park that it ends.
             remote.driver.unpark();
         }
+        self.spare.unpark();
+        self.idle.call_watchdog();
     }
 }
 

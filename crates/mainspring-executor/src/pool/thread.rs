@@ -23,7 +23,6 @@ use super::shared::SharedRef;
 use super::worker::{Doze, Worker};
 use crate::queue::local::Local;
 use crate::worker::Step;
-use mainspring_core::blocking;
 use mainspring_core::context::Entered;
 use mainspring_core::driver::{Driver, DriverHandle, Until};
 use mainspring_core::load::{self, Load};
@@ -33,7 +32,9 @@ use mainspring_core::spawn::{self, LocalSpawner};
 use mainspring_core::sync;
 use mainspring_core::task::{Runnable, SchedulerRef};
 use mainspring_core::time::{self, Nanos};
+use mainspring_core::{blocking, budget};
 use std::io;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -47,6 +48,8 @@ pub(super) type Hook = dyn Fn(usize) + Send + Sync;
 /// What the threads of one pool are told.
 pub(super) struct Plan {
     pub(super) driver: Box<MakeDriver>,
+    /// What each poll may do.
+    pub(super) budget: NonZeroU32,
     pub(super) on_start: Option<Box<Hook>>,
     pub(super) on_stop: Option<Box<Hook>>,
 }
@@ -101,6 +104,7 @@ pub(super) fn run(
     {
         let _here = enter(&hub, station, &*handle, &shared, index);
         let _resident = hub.tasks().enter();
+        let _budget = budget::enter(plan.budget);
         let _seated = Seated::sit(worker.desk());
         call(plan.on_start.as_deref(), index);
         drive(&mut worker, &shared);
@@ -112,7 +116,10 @@ pub(super) fn run(
 
 /// The driver and its handle. A maker that panics is one that fails: the other threads, which wait
 /// for orders, would keep the builder waiting for this one's report.
-fn build(plan: &Plan, index: usize) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
+pub(super) fn build(
+    plan: &Plan,
+    index: usize,
+) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
     let mut built = None;
     absorb(|| {
         built = Some((plan.driver)(index).map(|driver| {

@@ -26,6 +26,7 @@ use super::counters::Counts;
 use super::desk::Desk;
 use super::idle::{OnSearch, OnSleep, OnWake};
 use super::lane::LaneRef;
+use super::pulse::Pulse;
 use super::shared::SharedRef;
 use crate::drive::Drive;
 use crate::pace::Pace;
@@ -37,6 +38,7 @@ use mainspring_core::random;
 use mainspring_core::task::Runnable;
 use mainspring_core::time::{self, Nanos};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How often in a row the slot may be served before the others.
 const SLOT_ROW_MAX: u32 = 3;
@@ -65,6 +67,7 @@ pub(crate) struct Worker {
     lane: LaneRef,
     drive: Drive,
     pace: Pace,
+    pulse: Arc<Pulse>,
     is_searching: bool,
     /// How often in a row the slot was served.
     slot_row: u32,
@@ -86,6 +89,7 @@ impl Worker {
     ) -> Self {
         Self {
             desk: Rc::new(Desk::new(&shared, index, queue)),
+            pulse: Arc::clone(&shared.remotes[index].pulse),
             shared,
             index,
             lane,
@@ -112,8 +116,10 @@ impl Worker {
         self.lane.take_in();
         let polls_max = self.pace.begin(now);
         let mut polls = 0;
+        self.pulse.begin_turn();
         while polls < polls_max {
             let Some(runnable) = self.next() else { break };
+            self.pulse.begin_poll(runnable.id());
             // SAFETY: [lane.home] a task of the lane is at home on the worker's thread, which steps
             // it; all others are at home everywhere.
             let _ran = unsafe { runnable.run_at_home() };
@@ -122,6 +128,7 @@ impl Worker {
                 break;
             }
         }
+        self.pulse.end_turn();
         debug_assert!(
             polls <= polls_max,
             "pool-worker.turn: {polls} polls in a turn of {polls_max}"
@@ -374,4 +381,4 @@ impl Lateness {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

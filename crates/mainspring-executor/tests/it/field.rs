@@ -7,7 +7,7 @@
 //! | B025 a thread is refused | `end`: `driver_that_cannot_be_made…`, the same way for threads |
 //! | B026 one task keeps its worker | `others_go_on_while_one_worker_is_stuck` |
 //! | B028 a pair starves the queue | `pool::worker::tests::corrections`: `pair_that_wakes…` |
-//! | B029 a task behind a long poll | not covered: a slot waits for its worker, or a watchdog |
+//! | B029 a task behind a long poll | `task_that_a_stuck_worker_has_woken_is_run_by_another` |
 //! | B031 a yield that is not flushed | `yield_by_hand_wakes_at_once` |
 //! | B032 a driver that is never polled | `short_block_ons_look_at_the_driver_each_time` |
 //! | B034 a yield that starves | `pool::worker::tests::corrections`: `spent_budget_yields…` |

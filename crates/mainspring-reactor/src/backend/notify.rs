@@ -83,6 +83,11 @@ impl Notify {
         self.0.swap(EMPTY, Acquire);
     }
 
+    /// By anybody: whether a notification is there that the owner has not taken.
+    pub(crate) fn is_notified(&self) -> bool {
+        self.0.load(Relaxed) == NOTIFIED
+    }
+
     /// By anybody, after what the owner is to see.
     pub(crate) fn notify(&self) -> OnNotify {
         // ORDERING: [notify.pass] Release, pairs with `wake_up`. Relaxed would let the owner miss

@@ -25,6 +25,7 @@
 
 mod carrier;
 mod cell;
+mod expedite;
 mod hub;
 mod listener;
 mod probe;

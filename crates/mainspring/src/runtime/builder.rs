@@ -4,7 +4,7 @@ use super::Runtime;
 use crate::shutdown::ShutdownReport;
 use mainspring_core::driver::Driver;
 use mainspring_core::sync::Mutex;
-use mainspring_executor::{Pool, PoolBuilder};
+use mainspring_executor::{Pool, PoolBuilder, StallReport};
 use mainspring_reactor::{Backend, Explanation, Reactor};
 use mainspring_timer::TimerDriver;
 use std::fmt;
@@ -53,6 +53,47 @@ impl RuntimeBuilder {
     /// What the runtime is called in logs and in the names of its threads, `NAME-0` and so on.
     pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
         self.pool = self.pool.name(name);
+        self
+    }
+
+    /// How many reads, sends and the like one poll may complete before it is asked to let others
+    /// run; 128 unless told otherwise.
+    ///
+    /// It bounds how long a task whose sockets and channels never run dry keeps the others waiting.
+    /// Fewer shorten that, and cost more polls for the same work.
+    pub fn budget(mut self, units: u32) -> Self {
+        self.pool = self.pool.budget(units);
+        self
+    }
+
+    /// How long a poll may take before its worker counts as stuck, and others serve its tasks,
+    /// timers and sockets; 10 ms unless told otherwise, a millisecond at least. With `None` nobody
+    /// looks.
+    ///
+    /// See [`Runtime`](Runtime#when-a-task-keeps-its-worker).
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.pool = self.pool.stall_threshold(threshold);
+        self
+    }
+
+    /// Calls `hook` when a task has kept its worker for longer than the
+    /// [threshold](Self::stall_threshold), and again when that is over.
+    ///
+    /// Without a hook a line goes to standard error each time (MS0019), for one stall a second. The
+    /// hook is called on the watchdog's thread, which serves nobody meanwhile: it hands the report
+    /// on and returns. A panic in it is reported and contained.
+    ///
+    /// ```
+    /// use mainspring::Runtime;
+    ///
+    /// let runtime = Runtime::builder()
+    ///     .workers(2)
+    ///     .on_stall(|report| eprintln!("stall: {report}"))
+    ///     .build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_stall<F: Fn(&StallReport) + Send + Sync + 'static>(mut self, hook: F) -> Self {
+        self.pool = self.pool.on_stall(hook);
         self
     }
 
@@ -126,9 +167,10 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096; what the
-    /// operating system says: too many descriptors, above all; why a backend that was asked for by
-    /// name is not to be had. The threads that were started have ended then.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
+    /// budget of nothing, and for a stall threshold below a millisecond; what the operating system
+    /// says: too many descriptors, above all; why a backend that was asked for by name is not to be
+    /// had. The threads that were started have ended then.
     pub fn build(self) -> io::Result<Runtime> {
         let workers = match self.workers {
             Some(workers) => workers,
@@ -138,8 +180,8 @@ impl RuntimeBuilder {
         let found = Arc::new(Mutex::new(None));
         let heard = Arc::clone(&found);
         let pool = self.pool.workers(workers).driver(move |number| {
-            // Those above the workers' numbers serve one thread inside `block_on`, and nobody ever
-            // serves in their place.
+            // Those above the workers' numbers serve one thread inside `block_on`, or the spare
+            // worker: nobody serves in their place.
             let reactor = if number < workers {
                 let reactor = Reactor::shared(backend)?;
                 note(&mut heard.lock(), reactor.explanation());

@@ -114,6 +114,40 @@ impl Handle {
         }
     }
 
+    /// Runs `future` on the calling thread until it is ready, from any thread that is in no task.
+    ///
+    /// With a runtime of several threads it runs beside the workers, as
+    /// [`Runtime::block_on`](crate::Runtime::block_on): what it spawns runs on them, and is
+    /// cancelled at once after the runtime has ended. A one-thread runtime is run by nobody but its
+    /// owner, so there the future runs as by [`block_on`](crate::block_on()), beside the runtime,
+    /// and what it spawns ends with it; what is to run over there goes by [`spawn`](Self::spawn),
+    /// whose handle can be awaited here.
+    ///
+    /// # Panics
+    ///
+    /// With `MS0002` inside a task or another `block_on` of the family. With `MS0011` if the system
+    /// refuses the thread its reactor, with a runtime of several threads. What `future` panics with
+    /// is passed on.
+    ///
+    /// ```
+    /// use mainspring::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// let handle = runtime.handle();
+    /// let other = std::thread::spawn(move || {
+    ///     handle.block_on(async { mainspring::spawn(async { 6 * 7 }).await })
+    /// });
+    /// assert!(matches!(other.join(), Ok(Ok(42))));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match &self.kind {
+            Kind::Pool(pool) => pool.block_on(future),
+            Kind::Local(_) => super::block_on(future),
+        }
+    }
+
     /// Runs `work`, which blocks, on a thread of the blocking pool, as
     /// [`spawn_blocking`](crate::spawn_blocking) does inside the runtime: its shutdown waits for
     /// the job, and after it the job is refused.

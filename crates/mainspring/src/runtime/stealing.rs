@@ -34,6 +34,24 @@ use std::time::Duration;
 /// - A panic in a task ends that task alone: its [`JoinHandle`] tells, or one line on standard
 ///   error if nobody joins.
 ///
+/// - A worker that one task keeps for longer than a [threshold](RuntimeBuilder::stall_threshold)
+///   serves nobody meanwhile, and others do in its place.
+///
+/// # When a task keeps its worker
+///
+/// A poll that computes for long, or blocks its thread, keeps its worker from all else that is
+/// there. A watchdog, one thread a runtime, notices after one to one and a half thresholds (10 ms
+/// each unless told otherwise). From then on, every half threshold, the worker's tasks go to the
+/// others, its timers fire, and its sockets are served. When all workers are stuck there is one
+/// spare worker, until one is back. So everybody else is served within about twice the threshold,
+/// and the [hook](RuntimeBuilder::on_stall), or a line on standard error, says which task it was.
+///
+/// Tasks that are [pinned](Self::spawn_pinned) to the stuck worker or were spawned there with
+/// [`spawn_local`](crate::spawn_local) wait, for nobody else may poll them; so does everybody when
+/// the spare worker is stuck as well. It is a net and not a way to work: what blocks belongs on the
+/// blocking pool ([`spawn_blocking`](crate::spawn_blocking)). A
+/// [`LocalRuntime`](crate::LocalRuntime) has no watchdog: there is nobody else.
+///
 /// # Sockets and timers
 ///
 /// What a socket does is served by the worker on whose thread its task is polled; with readiness,

@@ -5,6 +5,7 @@ mod looking;
 mod nesting;
 mod running;
 mod sockets;
+mod stuck;
 
 use super::backends;
 use mainspring::task::JoinHandle;

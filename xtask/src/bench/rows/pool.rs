@@ -1,7 +1,7 @@
 //! The rows of two workers.
 
 use super::bars::BarsByName;
-use super::{Bar, Reference, Row, echo, timed};
+use super::{Bar, Kind, Reference, Row, echo, timed};
 
 const fn pool(
     id: &'static str,
@@ -25,6 +25,19 @@ const fn fair(id: &'static str, title: &'static str) -> Row {
     let mut row = echo(id, title, ("ours", 2.0, 1.5), &[]).binding(POOLED);
     row.group = "pool";
     row.metric = "p99-us";
+    row
+}
+
+/// The price of the watchdog: a pool with one against a pool without, which is to be the same.
+const fn price(id: &'static str, title: &'static str) -> Row {
+    let mut row = pool(
+        id,
+        title,
+        "instructions",
+        ("ours-unwatched", 1.01, 1.01),
+        &[],
+    );
+    row.kind = Kind::Instructions;
     row
 }
 
@@ -82,6 +95,18 @@ pub(super) const ROWS: &[Row] = &[
         ("tokio", 0.5, 0.5),
         &[],
     ),
+    price(
+        "pool-message-instructions",
+        "one worker with a watchdog: instructions a message, against one without",
+    ),
+    pool(
+        "rescue",
+        "two workers, one stuck: the longest wait of 100, in thresholds of 10 ms",
+        "max-thresholds",
+        ("ours", f64::NAN, f64::NAN),
+        &[],
+    )
+    .by_value(2.1, 2.1),
     served(
         "pool-echo-64-64",
         "two workers: echo 64 B, 64 connections, µs of CPU a request",

@@ -1,8 +1,7 @@
 //! Workers without threads of their own: whoever holds one steps it.
 
-use crate::pool::counters::Counters;
 use crate::pool::lane::{Lane, LaneRef};
-use crate::pool::remote::{Remote, Slot};
+use crate::pool::remote::Remote;
 use crate::pool::shared::{Shared, SharedRef, Tasks};
 use crate::pool::worker::Worker;
 use crate::queue::local::Local;
@@ -33,13 +32,9 @@ pub(crate) struct Berth {
 /// As many workers as there are drivers.
 pub(crate) fn rig(drivers: Vec<Box<dyn Driver>>) -> (Rig, Vec<Berth>) {
     let queues: Vec<Local<Runnable>> = drivers.iter().map(|_| Local::new()).collect();
-    let remotes = drivers.iter().zip(&queues).map(|(driver, queue)| Remote {
-        slot: Slot::new(),
-        queue: queue.stealer(),
-        driver: driver.handle(),
-        counters: Counters::new(),
-    });
-    let shared = Shared::new(remotes.collect());
+    let pairs = drivers.iter().zip(&queues);
+    let remotes = pairs.map(|(driver, queue)| Remote::new(queue.stealer(), driver.handle()));
+    let shared = Shared::new(remotes.collect(), None);
     let tasks = SchedulerRef::from(sync::Arc::new(Tasks(shared.clone())));
     let berths = drivers.into_iter().zip(queues).enumerate();
     let berths = berths.map(|(index, (driver, queue))| Berth {

@@ -5,7 +5,7 @@ mod loom;
 #[cfg(not(mainspring_loom))]
 mod order;
 #[cfg(not(mainspring_loom))]
-mod script;
+pub(in crate::pool) mod script;
 #[cfg(mainspring_shuttle)]
 mod shuttle;
 #[cfg(not(mainspring_loom))]

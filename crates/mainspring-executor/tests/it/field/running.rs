@@ -1,6 +1,7 @@
 //! While the pool runs.
 
 use super::pool;
+use mainspring_core::completion;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver, Turn, Until};
 use mainspring_core::task::yield_now;
 use mainspring_executor::{LocalExecutor, Pool, block_on, spawn, spawn_local};
@@ -44,6 +45,31 @@ fn others_go_on_while_one_worker_is_stuck() {
     assert_eq!(seen, (0..20).collect::<Vec<_>>());
     release.send(()).expect("it waits for this");
     assert!(block_on(task).is_ok());
+}
+
+// B029: what was woken last stands in a slot that no thief looks at.
+#[test]
+fn task_that_a_stuck_worker_has_woken_is_run_by_another() {
+    for workers in [1, 2, 4] {
+        let pool = Pool::builder().workers(workers).on_stall(|_| {}).build();
+        let pool = pool.expect("threads");
+        for _ in 0..5 {
+            let (completer, event) = completion::<u32>();
+            let (tell, told) = mpsc::channel();
+            let (park, parked) = mpsc::channel();
+            let woken = pool.spawn(async move {
+                let _ = park.send(());
+                let _ = tell.send(event.await);
+            });
+            parked.recv().expect("it runs");
+            let wakes = pool.spawn(async move {
+                assert!(completer.complete(7).is_ok());
+                told.recv()
+            });
+            assert_eq!(block_on(wakes).ok(), Some(Ok(Ok(7))));
+            assert!(block_on(woken).is_ok());
+        }
+    }
 }
 
 struct Flag(AtomicUsize);

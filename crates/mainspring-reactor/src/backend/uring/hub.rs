@@ -11,7 +11,8 @@
 //!   if the kernel never saw it. So whoever waits is told when the reactor goes.
 //! - **uring-hub.closed** — a closed hub begins nothing.
 //! - **uring-hub.kick** — an owner that sleeps is called back by an event that the kernel reports
-//!   through the ring, for as long as the ring lives.
+//!   through the ring, for as long as the ring lives; a rescuer that has taken the report out, and
+//!   finds the owner called and not awake, makes another.
 //!
 //! # The end
 //!
@@ -20,6 +21,7 @@
 //! closing a ring is no barrier, and the kernel may write into memory long after.
 
 use super::cell::{self, Kind};
+use super::expedite::expedite;
 use super::provided::Pool;
 use super::remote::Remote;
 use super::ring::{Completed, Ring};
@@ -251,7 +253,13 @@ impl Hub {
         if self.profile() == Profile::Owned {
             return false;
         }
+        expedite();
         self.ring.rescue(limit, into);
+        if into.iter().any(|one| cell::kind(one.data) == Kind::Kick) && self.notify.is_notified() {
+            // CLAIM: [uring-hub.kick] it was for the owner, who may have been about to sleep: the
+            // kernel waits for what comes after that which we have taken.
+            self.kick();
+        }
         !into.is_empty()
     }
 
@@ -263,11 +271,15 @@ impl Hub {
     /// Calls the owner back if it sleeps, and keeps it from sleeping if it does not.
     pub(crate) fn unpark(&self) {
         if self.notify.notify() == OnNotify::Kick {
-            let one = 1_u64.to_ne_bytes();
-            // It cannot fail: the descriptor is ours, and the count never comes near its end.
-            // SAFETY: [uring-hub.kick] eight bytes of the array are read during the call.
-            let _ = unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+            self.kick();
         }
+    }
+
+    fn kick(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // It cannot fail: the descriptor is ours, and the count never comes near its end.
+        // SAFETY: [uring-hub.kick] eight bytes of the array are read during the call.
+        let _ = unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
     /// Tells the sockets what has completed, and wakes who waited for it. Returns how many.

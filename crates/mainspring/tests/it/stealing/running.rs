@@ -440,3 +440,37 @@ fn builder_says_what_there_cannot_be() {
     assert_eq!((runtime.name(), runtime.workers()), ("one", 1));
     assert_eq!(runtime.backend(), Backend::Poll);
 }
+
+#[test]
+fn handle_blocks_on_a_future_whose_tasks_run_on_the_workers() {
+    for runtime in stealing() {
+        let handle = runtime.handle();
+        let workers = thread::spawn(move || {
+            handle.block_on(async {
+                let tasks =
+                    (0..4).map(|worker| mainspring::spawn_pinned(worker, || async { name() }));
+                let mut names = Vec::new();
+                for task in tasks.collect::<Vec<_>>() {
+                    names.push(task.await.expect("no panic"));
+                }
+                names
+            })
+        });
+        let names = workers.join().expect("no panic");
+        assert_eq!(
+            names,
+            (0..4)
+                .map(|n| format!("mainspring-{n}"))
+                .collect::<Vec<_>>()
+        );
+    }
+    // Beside a one-thread runtime, which nobody runs meanwhile.
+    let runtime = mainspring::LocalRuntime::new().expect("a runtime");
+    let handle = runtime.handle();
+    let sum = handle.block_on(async { mainspring::spawn(async { 2 + 3 }).await });
+    assert_eq!(sum.expect("no panic"), 5);
+}
+
+fn name() -> String {
+    thread::current().name().unwrap_or_default().to_owned()
+}

@@ -1,7 +1,7 @@
 //! Who sleeps and who searches, with a queue of work beside the word and a parker for each worker:
 //! a wake-up that is lost is a model that stands still.
 
-use crate::pool::idle::{Idle, OnSearch, OnSleep, OnWake};
+use crate::pool::idle::{Idle, OnDoze, OnSearch, OnSleep, OnWake};
 use loom::thread;
 use mainspring_core::park::{Parker, Unparker};
 use mainspring_core::sync::Arc;
@@ -197,5 +197,87 @@ fn two_producers_do_not_choose_the_same_sleeper() {
         // The one that is chosen searches, and that is enough.
         assert_eq!(here.iter().len() + there.iter().len(), 1);
         assert_eq!(floor.idle.counts(), (1, 1), "idle.counted");
+    });
+}
+
+/// A floor with a watchdog, and its parker.
+fn watched(workers: usize) -> (Arc<Floor>, Vec<Parker>, Parker) {
+    let parkers: Vec<Parker> = (0..workers).map(|_| Parker::new()).collect();
+    let watchdog = Parker::new();
+    let floor = Floor {
+        idle: Idle::new(workers).watched(watchdog.unparker()),
+        work: SegQueue::new(),
+        unparkers: parkers.iter().map(Parker::unparker).collect(),
+    };
+    (Arc::new(floor), parkers, watchdog)
+}
+
+impl Floor {
+    /// The watchdog, until somebody is awake for good: a sleep that nobody ends is a model that
+    /// stands still.
+    fn watch(&self, watchdog: &Parker, rounds: usize) {
+        for _ in 0..rounds {
+            if self.idle.try_doze() == OnDoze::Doze {
+                watchdog.park();
+            }
+        }
+    }
+}
+
+// WITNESS: idle.watched
+#[test]
+fn watchdog_that_dozes_as_a_worker_wakes_is_called() {
+    loom::model(|| {
+        let (floor, _parkers, watchdog) = watched(1);
+        let worker = floor.clone();
+        let other = thread::spawn(move || {
+            for _ in 0..2 {
+                let _look = worker.idle.fall_asleep(0, false);
+                assert_eq!(worker.idle.wake_up(0), OnWake::ByItself);
+            }
+        });
+        floor.watch(&watchdog, 3);
+        other.join().unwrap();
+        assert_eq!(floor.idle.try_doze(), OnDoze::Watch);
+    });
+}
+
+// WITNESS: idle.watched
+#[test]
+fn watchdog_that_dozes_as_a_worker_is_chosen_is_called_by_that_one() {
+    explore(|| {
+        let (floor, mut parkers, watchdog) = watched(1);
+        let (worker, parker) = (floor.clone(), parkers.remove(0));
+        let producer = floor.clone();
+        let threads = [
+            thread::spawn(move || worker.take_one(0, &parker, false)),
+            thread::spawn(move || producer.produce(1)),
+        ];
+        floor.watch(&watchdog, 2);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+// WITNESS: idle.watched
+#[test]
+fn watchdog_of_two_groups_is_called_by_a_worker_of_either() {
+    explore(|| {
+        // Workers 0 and 1 are one group, 2 is another.
+        let (floor, _parkers, watchdog) = watched(3);
+        for worker in 0..3 {
+            let _look = floor.idle.fall_asleep(worker, false);
+        }
+        let threads = [0, 2].map(|worker| {
+            let floor = floor.clone();
+            thread::spawn(move || {
+                assert_eq!(floor.idle.wake_up(worker), OnWake::ByItself);
+            })
+        });
+        floor.watch(&watchdog, 2);
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
 }

@@ -1,6 +1,8 @@
 //! The word on one thread.
 
-use crate::pool::idle::{Idle, OnSearch, OnSleep, OnWake};
+use crate::pool::idle::{Idle, OnDoze, OnSearch, OnSleep, OnWake};
+use mainspring_core::driver::Until;
+use mainspring_core::park::{Parker, Woken};
 use mainspring_core::random::Random;
 
 // WITNESS: idle.half
@@ -45,6 +47,43 @@ fn search_goes_on_in_another_group_when_nobody_sleeps_in_this_one() {
     // A producer looks at its own group first, then at the others.
     let _look = idle.fall_asleep(59, false);
     assert_eq!(idle.notify(1), Some(59));
+}
+
+// WITNESS: idle.watched
+#[test]
+fn watchdog_dozes_while_all_sleep_and_is_called_by_the_first_that_wakes() {
+    for workers in [1, 2, 48, 49, 100] {
+        let parker = Parker::new();
+        let idle = Idle::new(workers).watched(parker.unparker());
+        let is_called = || parker.park_until(Until::Now) == Woken::Notified;
+        for worker in 0..workers {
+            assert_eq!(
+                idle.try_doze(),
+                OnDoze::Watch,
+                "idle.watched: {worker} is awake"
+            );
+            let _look = idle.fall_asleep(worker, false);
+        }
+        for woken in [0, workers / 2, workers - 1] {
+            assert_eq!(idle.try_doze(), OnDoze::Doze);
+            assert!(!is_called());
+            assert_eq!(idle.wake_up(woken), OnWake::ByItself);
+            assert!(is_called(), "idle.watched: {woken} runs unwatched");
+            assert_eq!(idle.try_doze(), OnDoze::Watch);
+            let _look = idle.fall_asleep(woken, false);
+            let _woken = idle.wake_up(woken);
+            assert!(!is_called(), "one call is enough");
+            let _look = idle.fall_asleep(woken, false);
+        }
+        // One that is chosen is awake from then on, and calls when it knows.
+        assert_eq!(idle.try_doze(), OnDoze::Doze);
+        let chosen = idle.notify(0).expect("everybody sleeps");
+        assert!(!is_called());
+        assert_eq!(idle.try_doze(), OnDoze::Watch);
+        assert_eq!(idle.wake_up(chosen), OnWake::Chosen);
+        assert!(is_called(), "idle.watched: {chosen} runs unwatched");
+        assert_eq!(idle.found(chosen).is_some(), workers > 1, "idle.handed-on");
+    }
 }
 
 /// What one worker is, for the reference.

@@ -3,7 +3,9 @@
 use crate::pool::desk::Seated;
 use crate::pool::tests::rig::{Berth, Rig, parking};
 use crate::pool::thread::drive;
+use crate::queue::local::Local;
 use loom::thread;
+use mainspring_core::completion;
 use mainspring_core::context::Entered;
 use mainspring_core::park::Parker;
 use mainspring_core::spawn::Lane;
@@ -98,6 +100,40 @@ fn second_task_of_a_busy_worker_is_noticed_when_the_turn_ends() {
         worker.desk().settle(&rig.shared);
         drive(&mut worker, &rig.shared);
         sleeper.join().unwrap();
+    });
+}
+
+// WITNESS: pool.rescued, watchdog.harmless
+#[test]
+fn tasks_that_are_rescued_from_a_worker_that_is_not_stuck_are_run_once_each() {
+    explore(2, || {
+        let (rig, mut berths) = parking(1);
+        let _clock = stand_still();
+        let (mut worker, _lane) = berths.remove(0).settle();
+        let _resident = rig.enter();
+        let _seated = Seated::sit(worker.desk());
+        let (completer, event) = completion::<()>();
+        let (done, both) = completion::<()>();
+        // One in the slot, one in the queue; the model ends when both have run.
+        let woken = rig.spawn(async move {
+            assert!(event.await.is_ok());
+            done.complete(()).is_ok()
+        });
+        let _step = worker.step(Nanos(1));
+        let last = rig.clone();
+        let queued = rig.spawn(async move {
+            let both = both.await;
+            last.shared.stop();
+            both.is_ok()
+        });
+        assert!(completer.complete(()).is_ok());
+        let rescuer = thread::spawn({
+            let rig = rig.clone();
+            move || rig.shared.rescue(0, &Local::new())
+        });
+        drive(&mut worker, &rig.shared);
+        rescuer.join().unwrap();
+        assert!(woken.is_finished() && queued.is_finished(), "pool.rescued");
     });
 }
 

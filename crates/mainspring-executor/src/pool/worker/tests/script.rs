@@ -17,21 +17,21 @@ use std::task::Waker;
 
 /// What a scripted driver does, in its test's hands.
 #[derive(Clone, Default)]
-pub(super) struct Script {
+pub(in crate::pool) struct Script {
     /// Whom the next turn wakes.
-    pub(super) events: Rc<RefCell<Vec<Waker>>>,
+    pub(in crate::pool) events: Rc<RefCell<Vec<Waker>>>,
     /// What `peek` says.
-    pub(super) is_ready: Rc<Cell<bool>>,
-    pub(super) handle: Arc<Handle>,
+    pub(in crate::pool) is_ready: Rc<Cell<bool>>,
+    pub(in crate::pool) handle: Arc<Handle>,
 }
 
 /// Counts what an unpark would have been.
 #[derive(Default)]
-pub(super) struct Handle(AtomicUsize);
+pub(in crate::pool) struct Handle(AtomicUsize);
 
 impl Script {
     /// How often the worker was unparked since this was asked.
-    pub(super) fn unparks(&self) -> usize {
+    pub(in crate::pool) fn unparks(&self) -> usize {
         self.handle.0.swap(0, Relaxed)
     }
 }
@@ -70,13 +70,13 @@ impl Driver for Script {
 }
 
 /// One worker in the test's hands.
-pub(super) struct Stepped {
-    pub(super) worker: Worker,
-    pub(super) lane: LaneRef,
-    pub(super) script: Script,
+pub(in crate::pool) struct Stepped {
+    pub(in crate::pool) worker: Worker,
+    pub(in crate::pool) lane: LaneRef,
+    pub(in crate::pool) script: Script,
 }
 
-pub(super) fn workers(many: usize) -> (Rig, Vec<Stepped>) {
+pub(in crate::pool) fn workers(many: usize) -> (Rig, Vec<Stepped>) {
     let scripts: Vec<Script> = (0..many).map(|_| Script::default()).collect();
     let drivers = scripts.iter().cloned();
     let (rig, berths) = rig(drivers.map(|script| Box::new(script) as _).collect());
@@ -93,17 +93,17 @@ pub(super) fn workers(many: usize) -> (Rig, Vec<Stepped>) {
 
 impl Stepped {
     /// Calls `act` as this worker's thread would.
-    pub(super) fn here<R>(&mut self, act: impl FnOnce(&mut Worker) -> R) -> R {
+    pub(in crate::pool) fn here<R>(&mut self, act: impl FnOnce(&mut Worker) -> R) -> R {
         let _seated = Seated::sit(&Rc::clone(self.worker.desk()));
         act(&mut self.worker)
     }
 
-    pub(super) fn step(&mut self) -> Step {
+    pub(in crate::pool) fn step(&mut self) -> Step {
         self.here(|worker| worker.step(Nanos(1)))
     }
 
     /// Steps until nothing is ready, and says how many turns that took.
-    pub(super) fn run(&mut self) -> usize {
+    pub(in crate::pool) fn run(&mut self) -> usize {
         let mut turns = 1;
         while self.step() == Step::Busy {
             turns += 1;
@@ -115,18 +115,18 @@ impl Stepped {
 
 /// Who was polled, in order.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<u32>>>);
+pub(in crate::pool) struct Log(Arc<Mutex<Vec<u32>>>);
 
 impl Log {
-    pub(super) fn note(&self, who: u32) {
+    pub(in crate::pool) fn note(&self, who: u32) {
         self.0.lock().unwrap().push(who);
     }
 
-    pub(super) fn take(&self) -> Vec<u32> {
+    pub(in crate::pool) fn take(&self) -> Vec<u32> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::pool) fn len(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 }

@@ -8,6 +8,7 @@
 use super::script::{Stepped, workers};
 use crate::pool::tests::rig::{Rig, spawn_on};
 use crate::pool::worker::Doze;
+use crate::queue::local::Local;
 use crate::worker::Step;
 use mainspring_core::driver::Until;
 use mainspring_core::poll;
@@ -219,7 +220,7 @@ impl Sim {
         let index = random.below(self.workers.len() as u32) as usize;
         let world = Arc::clone(&self.world);
         let is_awake = !self.is_asleep[index];
-        match random.below(20) {
+        match random.below(22) {
             0..7 => {
                 let _moved = self.round(index);
             }
@@ -258,6 +259,11 @@ impl Sim {
                     elsewhere(|| handle.abort());
                 }
             }
+            // Whether or not it is stuck.
+            19..21 => {
+                let shared = &self.world.rig.shared;
+                elsewhere(|| _ = shared.rescue(index, &Local::new()));
+            }
             _ => drop(draw(&mut self.handles, random)),
         }
     }
@@ -292,6 +298,7 @@ impl Sim {
     }
 }
 
+// WITNESS: pool.rescued, watchdog.harmless
 // WITNESS: pool.queued-once, pool.noticed, idle.no-lost-work, lane.no-sleeper, pool-end.all
 #[test]
 fn any_order_of_steps_loses_no_task_and_ends_each_once() {

@@ -269,6 +269,30 @@ fn operation_that_ends_with_its_submitter_is_begun_again() {
     }
 }
 
+/// The owner comes back, and is on its way to sleep while a rescuer has the ring.
+// WITNESS: uring-hub.kick
+#[test]
+fn owner_is_called_back_though_a_rescuer_has_taken_the_call() {
+    let Some(owner) = Owner::new(Profile::Shared) else {
+        return;
+    };
+    // The kernel is told to listen.
+    owner.turn(Until::Now);
+    let hub = owner.hub();
+    assert_eq!(hub.notify.fall_asleep(), OnSleep::Wait);
+    let rescuer = thread::spawn(move || {
+        hub.unpark();
+        let mut completed: Vec<Completed> = Vec::new();
+        while !hub.rescue(8, &mut completed) {
+            thread::yield_now();
+        }
+    });
+    rescuer.join().unwrap();
+    let hub = owner.hub();
+    hub.ring.wait(None).unwrap();
+    hub.notify.wake_up();
+}
+
 /// Whose waker drops the stream that it is woken for, from inside the turn.
 // WITNESS: uring-hub.outside, cell.lent, ring-stream.closing
 #[test]
