@@ -10,6 +10,7 @@ use super::thread::{self, Hook, MakeDriver, Order, Plan, Report};
 use crate::queue::local::Local;
 use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
 use mainspring_core::task::Runnable;
+use mainspring_core::time::Domain;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -116,6 +117,7 @@ impl PoolBuilder {
         }
         let plan = Arc::new(Plan {
             driver: self.driver,
+            domain: Domain::new(),
             on_start: self.on_start,
             on_stop: self.on_stop,
         });
