@@ -48,7 +48,7 @@ mod none;
 use self::none::{lane, ungrouped};
 
 pub use self::class::Blocking;
-pub use self::group::{BlockingGroup, Drained, JobInfo, JobState, enter};
+pub use self::group::{BlockingGroup, Drained, JobInfo, JobState, enter, entered};
 pub use self::job::Job;
 pub use self::queue::LaneStats;
 

@@ -28,6 +28,15 @@ pub trait Load {
     /// How long tasks that were woken have recently waited until they ran, in nanoseconds; `None`
     /// if nothing was measured yet.
     fn delay(&self) -> Option<Nanos>;
+
+    /// Whether a task of the executor is ready, or about to be, that none of its threads has been
+    /// called for yet: for whoever would move a stopped clock because all of them wait.
+    ///
+    /// Called by a thread of the executor while the others wait in their drivers. `false` unless
+    /// the executor knows better: one whose wakes always call a thread has nothing to say.
+    fn has_work(&self) -> bool {
+        false
+    }
 }
 
 thread_local! {
@@ -41,6 +50,13 @@ thread_local! {
 #[must_use]
 pub fn delay() -> Option<Nanos> {
     LOAD.with(|slot| slot.with(|load| load.and_then(Load::delay)))
+}
+
+/// Whether a task of this thread's executor is ready that nobody was called for: see
+/// [`Load::has_work`]. `false` where nobody says.
+#[must_use]
+pub fn has_work() -> bool {
+    LOAD.with(|slot| slot.with(|load| load.is_some_and(Load::has_work)))
 }
 
 /// Makes `load` this thread's, for a worker's life.

@@ -19,6 +19,7 @@
 
 mod clock;
 mod deadline;
+mod domain;
 mod entry;
 mod fallback;
 mod nanos;
@@ -28,6 +29,7 @@ pub use self::clock::{
     Clock, FastClock, ManualClock, SystemClock, TurnClock, anchor, coarse, enter_clock, now,
 };
 pub use self::deadline::Deadline;
+pub use self::domain::Domain;
 pub use self::entry::{
     EntryRef, OnDeregister, OnFire, OnRegister, OnReset, OnRewake, Phase, TimerClass, TimerEntry,
     Timers, TimersRef, current_timers, enter_timers,

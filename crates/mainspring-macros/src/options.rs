@@ -84,7 +84,6 @@ pub(crate) fn parse<S: Copy>(
         options: Options::of(attribute),
         flavor: None,
         workers: None,
-        paused: None,
         seen: Vec::new(),
         problems: Vec::new(),
     };
@@ -101,7 +100,6 @@ struct Reader<S> {
     /// What was asked for, and where.
     flavor: Option<(Flavor, S)>,
     workers: Option<S>,
-    paused: Option<S>,
     seen: Vec<String>,
     problems: Vec<Problem<S>>,
 }
@@ -196,11 +194,6 @@ impl<S: Copy> Reader<S> {
             (None, None) => self.options.flavor,
         };
         self.options.flavor = flavor;
-        if let (Flavor::Multi, Some(paused)) = (flavor, self.paused) {
-            let message = "time is paused on one thread only, so far: leave `paused` out, or run \
-                           the test with `flavor = \"local\"`, which is the default";
-            self.wrong(paused, message);
-        }
     }
 
     fn paused(&mut self, name: &Token<S>, rest: &[Token<S>]) {
@@ -209,10 +202,7 @@ impl<S: Copy> Reader<S> {
             return self.wrong(name.span, message);
         }
         match rest.first() {
-            None => {
-                self.options.paused = true;
-                self.paused = Some(name.span);
-            }
+            None => self.options.paused = true,
             Some(token) => self.wrong(token.span, "`paused` has no value: it stands alone"),
         }
     }

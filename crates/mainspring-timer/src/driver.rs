@@ -4,16 +4,22 @@
 //!
 //! - **timer-driver.capped** — the driver inside never waits longer than until the next deadline,
 //!   and what it is told was said to the shard in the critical section that computed it.
-//! - **timer-driver.idle** — paused time moves only when nothing was woken in the turn, nobody
-//!   unparked the driver since the last one, and the executor would wait.
+//! - **timer-driver.idle** — a driver falls asleep in paused time only when nothing was woken in
+//!   the turn, nobody unparked it since the last one, and the executor would wait.
+//! - **timer-driver.not-lost** — whoever sees that an unpark was counted sees what was written
+//!   before it: a turn that returns early because of the count finds what it was unparked for.
 
-use crate::clock::{self, Driven};
+use crate::judge::{Membership, Step, Verdict};
+use crate::place::{Place, Tenancy};
 use crate::shard::{Lease, Share};
 use crate::turn;
 use mainspring_core::context::Entered;
 use mainspring_core::driver::{Driver, DriverHandle, Turn, Until};
-use mainspring_core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use mainspring_core::time::{self, Nanos};
+use mainspring_core::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Release},
+};
+use mainspring_core::time::{self, Domain, Nanos};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -62,35 +68,97 @@ pub struct TimerDriver<D> {
     lease: Lease,
     inner: D,
     handle: Arc<Handle>,
-    driven: Driven,
+    membership: Membership,
+    /// Whose time it keeps.
+    domain: Domain,
     /// How many unparks had been counted when the last turn began.
     seen: u64,
+    // Last: with it goes the clock.
+    _tenancy: Tenancy,
     one_thread: PhantomData<*const ()>,
 }
 
-struct Handle {
+/// A driver as other threads see it.
+pub(crate) struct Handle {
     share: Share,
-    inner: Arc<dyn DriverHandle>,
+    bell: Arc<Bell>,
+    place: Place,
+}
+
+/// How a driver is unparked.
+pub(crate) struct Bell {
+    below: Arc<dyn DriverHandle>,
     /// Counts unparks: paused time does not move while somebody has something to say.
     unparks: AtomicU64,
+    domain: Domain,
+}
+
+impl Bell {
+    /// Unparks the driver.
+    pub(crate) fn ring(&self) {
+        self.note();
+        self.call();
+    }
+
+    /// Counts an unpark, which is to follow.
+    pub(crate) fn note(&self) {
+        // ORDERING: [judge.told] Release, pairs with the load in `unparks`. A turn that sees the
+        // count, and not yet the unpark itself, goes back to its executor, which has to find what
+        // it was unparked for: the next turn takes the unpark for one that it knows of.
+        self.unparks.fetch_add(1, Release);
+    }
+
+    /// Makes a park return, without having anything to say.
+    pub(crate) fn call(&self) {
+        self.below.unpark();
+    }
+
+    pub(crate) fn unparks(&self) -> u64 {
+        // ORDERING: [judge.told] Acquire, pairs with the count in `note`.
+        self.unparks.load(Acquire)
+    }
+
+    /// Whether the driver's clock stands.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.domain.is_paused()
+    }
+}
+
+impl Handle {
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
 }
 
 impl<D: Driver> TimerDriver<D> {
-    /// Wraps `inner`, on the thread that is going to drive it.
+    /// Wraps `inner`, on the thread that is going to drive it. It keeps the time of the
+    /// [`Domain`] that is current there, or else of the thread's own.
     pub fn new(inner: D) -> Self {
-        let below = inner.handle();
-        let lease = Lease::take(Arc::clone(&below));
+        let (place, tenancy) = Place::take();
+        let bell = Arc::new(Bell {
+            below: inner.handle(),
+            unparks: AtomicU64::new(0),
+            domain: place.domain().clone(),
+        });
+        let domain = place.domain().clone();
+        let lease = Lease::take(Arc::clone(&bell));
         let handle = Arc::new(Handle {
             share: lease.share(),
-            inner: Arc::clone(&below),
-            unparks: AtomicU64::new(0),
+            bell,
+            place,
         });
         Self {
             lease,
             inner,
+            membership: Membership::new(&handle),
             handle,
-            driven: Driven::new(below),
+            domain,
             seen: 0,
+            _tenancy: tenancy,
             one_thread: PhantomData,
         }
     }
@@ -124,33 +192,57 @@ impl<D: Driver> TimerDriver<D> {
         })
     }
 
-    /// Looks at the outside world; if nothing is to be done, moves the paused clock to the next
-    /// deadline instead of waiting for it.
+    /// Looks at the outside world; if nothing is to be done, falls asleep, and takes part in moving
+    /// the clock.
     fn park_paused(&mut self, until: Until) -> io::Result<Turn> {
         let turn = self.wait(Until::Now)?;
-        let unparks = self.handle.unparks.load(Relaxed);
+        let unparks = self.handle.bell.unparks();
         let is_idle = turn.woken == 0 && unparks == self.seen;
+        // CLAIM: [timer-driver.not-lost] what was counted is found by the turn that follows.
         self.seen = unparks;
         if !is_idle || until == Until::Now {
             return Ok(turn);
         }
-        let next = self.lease.doze(until);
-        match next {
-            Until::At(moment) if self.driven.may_reach(moment) => {
-                debug_assert_eq!(turn.woken, 0, "timer-driver.idle: time moves under work");
-                let now = clock::move_to(moment);
-                let woken = turn::run(&self.lease, now);
-                Ok(Turn { now, woken })
+        // CLAIM: [timer-driver.idle] before the sleep, and once more under the lock in there.
+        let rest = self.membership.fall_asleep(&self.handle, unparks, until);
+        let Some(rest) = rest else {
+            return Ok(turn);
+        };
+        // Whoever arms something earlier than this tells us, until the next turn inside.
+        let mut capped = self.lease.doze(until);
+        loop {
+            match rest.step() {
+                Step::WakeUp => return Ok(turn),
+                Step::Look(round) => {
+                    let turn = self.wait(Until::Now)?;
+                    if turn.woken > 0 {
+                        return Ok(turn);
+                    }
+                    // CLAIM: [judge.next] the turn has roused the shard: what was armed since then
+                    // is in here, and what comes from here on tells.
+                    capped = self.lease.doze(until);
+                    if let Verdict::Due(now) = rest.looked(round) {
+                        let woken = turn::run(&self.lease, now);
+                        return Ok(Turn { now, woken });
+                    }
+                }
+                // Paused, nobody waits for a deadline.
+                Step::Wait => {
+                    let turn = self.wait(Until::Forever)?;
+                    let before = std::mem::replace(&mut capped, self.lease.doze(until));
+                    // Something may have been armed while nobody could be told.
+                    if turn.woken > 0 || capped != before {
+                        return Ok(turn);
+                    }
+                }
             }
-            // Paused, nobody waits for a deadline: the end of a hold unparks.
-            _ => self.wait(Until::Forever),
         }
     }
 }
 
 impl<D: Driver> Driver for TimerDriver<D> {
     fn park(&mut self, until: Until) -> io::Result<Turn> {
-        if clock::is_paused() {
+        if self.domain.is_paused() {
             self.park_paused(until)
         } else {
             self.park_running(until)
@@ -168,33 +260,35 @@ impl<D: Driver> Driver for TimerDriver<D> {
 
 impl DriverHandle for Handle {
     fn enter(&self) -> Entered {
-        let below = self.inner.enter();
+        let below = self.bell.below.enter();
         match self.share.timers() {
-            Some(timers) => below.and(time::enter_timers(timers)),
+            Some(timers) => below
+                .and(self.place.enter())
+                .and(time::enter_timers(timers)),
             None => below,
         }
     }
 
     fn unpark(&self) {
-        // Relaxed: the unpark that follows publishes it to the park that consumes it.
-        self.unparks.fetch_add(1, Relaxed);
-        self.inner.unpark();
+        self.bell.ring();
     }
 
     fn rescue(&self, now: Nanos, limit: usize) -> usize {
-        let woken = self.inner.rescue(now, limit);
+        let woken = self.bell.below.rescue(now, limit);
+        // Its timers go by its own clock, whoever serves them.
+        let now = self.place.domain().now_or(now);
         woken + turn::rescue(self.share, now, limit.saturating_sub(woken))
     }
 
     fn next(&self) -> Option<Nanos> {
-        match (self.share.next(), self.inner.next()) {
+        match (self.share.next(), self.bell.below.next()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
     }
 
     fn in_flight(&self) -> Option<usize> {
-        self.inner.in_flight()
+        self.bell.below.in_flight()
     }
 }
 

@@ -47,12 +47,12 @@ mod fresh;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 use self::fresh as home;
 
-use crate::clock;
+use crate::driver::Bell;
 use crate::entries::Entries;
 use crate::geometry::Tick;
 use crate::store::{Place, Store};
 use crate::wheel::{Progress, Wheel};
-use mainspring_core::driver::{DriverHandle, Until};
+use mainspring_core::driver::Until;
 use mainspring_core::heap::{Handle, Heap};
 use mainspring_core::sync::{Mutex, MutexGuard};
 use mainspring_core::time::{
@@ -77,7 +77,7 @@ pub(crate) struct State {
     /// Until when the driver sleeps; `Now` while it is awake.
     sleeps: Until,
     /// Whom to unpark. `None`: closed.
-    owner: Option<Arc<dyn DriverHandle>>,
+    owner: Option<Arc<Bell>>,
     /// Counts leases: who may speak for the shard.
     lease: u64,
 }
@@ -86,7 +86,7 @@ pub(crate) struct State {
 #[must_use = "a driver that sleeps too long has to be woken"]
 enum Owes {
     Nothing,
-    Unpark(Arc<dyn DriverHandle>),
+    Unpark(Arc<Bell>),
 }
 
 impl Owes {
@@ -94,7 +94,7 @@ impl Owes {
     fn settle(self, state: MutexGuard<'_, State>) {
         drop(state);
         if let Self::Unpark(driver) = self {
-            driver.unpark();
+            driver.ring();
         }
     }
 }
@@ -104,7 +104,8 @@ impl State {
     fn link(&mut self, entry: EntryRef, deadline: Nanos) -> Owes {
         // SAFETY: [shard.home] called under the lock, for an entry that is being registered or
         // reset.
-        let is_exact = unsafe { entry.class() } != TimerClass::Normal || clock::is_paused();
+        let is_precise = unsafe { entry.class() } != TimerClass::Normal;
+        let is_exact = is_precise || self.owner.as_ref().is_some_and(|it| it.is_paused());
         let looked_at = if is_exact {
             self.link_exact(entry, deadline);
             deadline
@@ -221,7 +222,7 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Leases a shard for the driver that `owner` unparks.
-    pub(crate) fn take(owner: Arc<dyn DriverHandle>) -> Self {
+    pub(crate) fn take(owner: Arc<Bell>) -> Self {
         let (shard, timers) = home::take();
         let now = time::now();
         let mut state = shard.state.lock();

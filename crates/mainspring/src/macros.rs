@@ -99,13 +99,29 @@ pub use mainspring_macros::main;
 /// }
 /// ```
 ///
-/// With `workers`, or `flavor = "multi"`, it runs on a [`Runtime`](crate::Runtime). Time is paused
-/// on one thread only, so far:
+/// With `workers`, or `flavor = "multi"`, it runs on a [`Runtime`](crate::Runtime), whose workers
+/// have one clock. Several tasks that are due at the same moment run at the same time then, in no
+/// promised order; what is due later runs after all of them wait again:
 ///
-/// ```compile_fail
-/// # #[allow(dead_code)]
+/// ```
+/// use mainspring::time::{now, sleep};
+/// use std::time::Duration;
+///
 /// #[mainspring::test(paused, workers = 2)]
-/// async fn both() {}
+/// async fn both_workers_have_one_clock() {
+///     let start = now();
+///     let nap = |hours| async move {
+///         sleep(Duration::from_secs(hours * 3600)).await;
+///         now()
+///     };
+///     let there = [0, 1].map(|worker| {
+///         mainspring::spawn_pinned(worker, move || nap(worker as u64 + 1))
+///     });
+///     for (hours, there) in [1, 2].into_iter().zip(there) {
+///         let woken = there.await.expect("no panic");
+///         assert_eq!(woken.since(start), Duration::from_secs(hours * 3600));
+///     }
+/// }
 /// ```
 ///
 /// ```compile_fail

@@ -6,6 +6,9 @@
 //!   was cancelled or failed, on every path: its ticket takes it out by its drop.
 //! - **group.told** — whoever waits for the group to be empty is woken by the ticket that empties
 //!   it: both look at the list under one lock.
+//! - **group.settled** — a job is unsettled from its submission until whoever waits for its result
+//!   has been told, which is after it has left the list, on every path; who settles the last one
+//!   wakes whoever watches for that.
 //!
 //! No waker is cloned, woken or dropped while the lock is held.
 
@@ -72,6 +75,9 @@ struct State {
     /// How many of them a shutdown waits for.
     waited_for: usize,
     waiting: BTreeMap<u64, Waker>,
+    /// How many have not handed over their result.
+    unsettled: usize,
+    watching: Vec<Waker>,
 }
 
 /// Whether a job has begun.
@@ -167,7 +173,7 @@ impl BlockingGroup {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let Some(ticket) = self.ticket(class, submitted_at) else {
+        let Some(counted) = self.ticket(class, submitted_at) else {
             let (completer, result) = crate::completion();
             // The closure is dropped, and so is the other end's error if that could fail.
             drop(work);
@@ -177,7 +183,7 @@ impl BlockingGroup {
                 queued: None,
             };
         };
-        let (job, result) = job::new(work, ticket);
+        let (job, result) = job::new(work, counted);
         let queued = match &self.shared.runner {
             Some(runner) => {
                 runner(job);
@@ -196,7 +202,7 @@ impl BlockingGroup {
         &self,
         class: Blocking,
         submitted_at: &'static Location<'static>,
-    ) -> Option<Ticket> {
+    ) -> Option<(Ticket, Unsettled)> {
         let since = time::coarse();
         let mut state = self.shared.state.lock();
         if state.is_closed {
@@ -205,6 +211,7 @@ impl BlockingGroup {
         let number = state.next;
         state.next += 1;
         state.waited_for += usize::from(class.is_waited_for());
+        state.unsettled += 1;
         state.jobs.insert(
             number,
             JobInfo {
@@ -215,12 +222,16 @@ impl BlockingGroup {
             },
         );
         drop(state);
-        Some(Ticket {
+        let ticket = Ticket {
             group: self.clone(),
             number,
             class,
             submitted_at,
-        })
+        };
+        let unsettled = Unsettled {
+            group: self.clone(),
+        };
+        Some((ticket, unsettled))
     }
 
     /// A close between the ticket and the queue has looked for the job in vain.
@@ -263,13 +274,33 @@ impl BlockingGroup {
         }
     }
 
+    /// Ready if every job has ended and whoever waits for its result has been told; otherwise
+    /// `cx` is woken when that is so, once.
+    ///
+    /// [Abandonable](Blocking::Abandonable) jobs count here, too: a stopped clock, for example,
+    /// stands while a name is looked up.
+    pub fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let waker = cx.waker().clone();
+        let mut state = self.shared.state.lock();
+        if state.unsettled == 0 {
+            drop(state);
+            return Poll::Ready(());
+        }
+        if state.watching.iter().any(|other| other.will_wake(&waker)) {
+            drop(state);
+        } else {
+            state.watching.push(waker);
+        }
+        Poll::Pending
+    }
+
     /// All jobs that have not ended, in the order of their submission.
     #[must_use]
     pub fn jobs(&self) -> Vec<JobInfo> {
         self.shared.state.lock().jobs.values().copied().collect()
     }
 
-    /// How many jobs have not ended. Paused time, for example, does not go on while one is left.
+    /// How many jobs have not ended.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.state.lock().jobs.len()
@@ -303,6 +334,11 @@ pub(super) struct Ticket {
     number: u64,
     class: Blocking,
     submitted_at: &'static Location<'static>,
+}
+
+/// Somebody waits for the result of a job and has not been told while this lives.
+pub(super) struct Unsettled {
+    group: BlockingGroup,
 }
 
 impl Ticket {
@@ -346,18 +382,38 @@ impl Drop for Ticket {
             "group.told: somebody waits for nothing"
         );
         drop(state);
-        while !told.is_empty() {
-            let mut batch = WakeBatch::new();
-            while batch.has_room() {
-                let Some((_, waker)) = told.pop_first() else {
-                    break;
-                };
-                let pushed = batch.push(waker);
-                debug_assert!(pushed.is_ok(), "group.told: a waker came back");
-            }
-            // A waker that panics keeps nobody else from being woken.
-            absorb(|| batch.wake_all());
+        wake_each(|| Some(told.pop_first()?.1));
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        let mut state = self.group.shared.state.lock();
+        debug_assert!(state.unsettled > 0, "group.settled: settled twice");
+        state.unsettled -= 1;
+        let mut watching = if state.unsettled == 0 {
+            std::mem::take(&mut state.watching)
+        } else {
+            Vec::new()
+        };
+        drop(state);
+        wake_each(|| watching.pop());
+    }
+}
+
+/// Wakes all that `next` gives. One that panics keeps nobody else from being woken.
+fn wake_each(mut next: impl FnMut() -> Option<Waker>) {
+    loop {
+        let mut batch = WakeBatch::new();
+        while batch.has_room() {
+            let Some(waker) = next() else { break };
+            let pushed = batch.push(waker);
+            debug_assert!(pushed.is_ok(), "group.told: a waker came back");
         }
+        if batch.is_empty() {
+            return;
+        }
+        absorb(|| batch.wake_all());
     }
 }
 
@@ -424,9 +480,13 @@ pub fn enter(group: &BlockingGroup) -> Entered {
     Entered::new(&GROUP, std::sync::Arc::new(group.clone()))
 }
 
+/// The group that was entered on this thread.
+#[must_use]
+pub fn entered() -> Option<BlockingGroup> {
+    GROUP.with(|slot| slot.with(|group| group.cloned()))
+}
+
 /// The group of this thread, or that of all who have none.
 pub(super) fn current() -> BlockingGroup {
-    GROUP
-        .with(Slot::cloned)
-        .map_or_else(ungrouped, |group| (*group).clone())
+    entered().unwrap_or_else(ungrouped)
 }

@@ -1,6 +1,6 @@
 //! One job: the closure before, its result after.
 
-use super::group::Ticket;
+use super::group::{Ticket, Unsettled};
 use super::{Blocking, BlockingError, JobInfo};
 use crate::handshake::completion::{Completer, Completion, completion};
 use crate::payload::absorb;
@@ -61,8 +61,10 @@ trait Work: Send {
 
 struct Typed<F, T> {
     state: State<F, T>,
+    // In this order, also where the job is dropped: out of the count, told, settled.
     ticket: Ticket,
     completer: Completer<Result<T, BlockingError>>,
+    unsettled: Unsettled,
 }
 
 enum State<F, T> {
@@ -105,28 +107,35 @@ where
             State::Done(result) => result,
             State::Queued(_) | State::Running => Err(BlockingError::Cancelled),
         };
-        give(self.ticket, self.completer, result);
+        give(self.ticket, self.completer, self.unsettled, result);
     }
 
     fn fail(self: Box<Self>, error: BlockingError) {
         drop(self.state);
-        give(self.ticket, self.completer, Err(error));
+        give(self.ticket, self.completer, self.unsettled, Err(error));
     }
 }
 
-/// First out of the count, then to the waiter, who may look at the count.
+/// First out of the count, then to the waiter, who may look at the count; settled when it is told,
+/// on unwind too.
 fn give<T>(
     ticket: Ticket,
     completer: Completer<Result<T, BlockingError>>,
+    unsettled: Unsettled,
     result: Result<T, BlockingError>,
 ) {
     drop(ticket);
     // Nobody waits any more: the result is dropped here, on the pool's thread.
     drop(completer.complete(result));
+    // CLAIM: [group.settled] after the waker of whoever waits was called.
+    drop(unsettled);
 }
 
 /// A job, and what its owner waits on.
-pub(super) fn new<F, T>(closure: F, ticket: Ticket) -> (Job, Completion<Result<T, BlockingError>>)
+pub(super) fn new<F, T>(
+    closure: F,
+    (ticket, unsettled): (Ticket, Unsettled),
+) -> (Job, Completion<Result<T, BlockingError>>)
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -136,6 +145,7 @@ where
         state: State::Queued(closure),
         ticket,
         completer,
+        unsettled,
     };
     (Job(Box::new(typed)), result)
 }

@@ -16,7 +16,7 @@ mod manual;
 pub use self::fast::FastClock;
 pub use self::manual::ManualClock;
 
-use super::Nanos;
+use super::{Nanos, domain};
 use crate::context::{Entered, Slot};
 use crate::poll;
 use crate::sync::thread_local;
@@ -40,15 +40,15 @@ thread_local! {
     static CLOCK: Slot<dyn Clock> = const { Slot::new() };
 }
 
-/// The time now: by the clock that was entered on this thread if there is one, else by
-/// [`FastClock`].
+/// The time now: by the clock that was entered on this thread if there is one, else by that of the
+/// thread's [`Domain`](super::Domain) if it was ever stopped, else by [`FastClock`].
 ///
 /// For decisions that threads share. Where a reading up to one turn old will do, [`coarse`] costs a
 /// tenth.
 #[inline]
 #[must_use]
 pub fn now() -> Nanos {
-    CLOCK.with(|slot| slot.with(|clock| clock.map_or_else(fast::read, Clock::now)))
+    CLOCK.with(|slot| slot.with(|clock| clock.map_or_else(read, Clock::now)))
 }
 
 /// The time when the turn under way on this thread began, or [`now`] where no worker of ours runs.
@@ -65,10 +65,21 @@ pub fn coarse() -> Nanos {
 /// to that reading.
 ///
 /// A driver calls it where a wait ends, once a turn: the time it returns is exact, and the fast
-/// clock cannot drift for longer than a turn. Under an entered clock it only reads that one.
+/// clock cannot drift for longer than a turn. Under an entered clock it only reads that one, and
+/// where the clock of the thread's domain was stopped, that one is what it returns.
 #[must_use]
 pub fn anchor() -> Nanos {
-    CLOCK.with(|slot| slot.with(|clock| clock.map_or_else(fast::anchor, Clock::now)))
+    CLOCK.with(|slot| slot.with(|clock| clock.map_or_else(anchored, Clock::now)))
+}
+
+/// The real clock first, then whether it is the one that counts: see [`domain`].
+#[inline]
+fn read() -> Nanos {
+    domain::now_over(fast::read())
+}
+
+fn anchored() -> Nanos {
+    domain::now_over(fast::anchor())
 }
 
 /// Makes `clock` this thread's clock until the guard is dropped: virtual time.

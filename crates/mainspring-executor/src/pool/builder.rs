@@ -15,6 +15,7 @@ use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver};
 use mainspring_core::park::{Parker, Unparker};
 use mainspring_core::poll::BUDGET_UNITS;
 use mainspring_core::task::Runnable;
+use mainspring_core::time::Domain;
 use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
@@ -237,14 +238,14 @@ impl PoolBuilder {
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers or more than 4,096, for a
     /// budget of nothing, a stall threshold below a millisecond, and a name with a zero byte in it;
-    /// what the operating system says about
-    /// threads; what the driver's maker says, a panic included. The threads that were started have
-    /// ended then.
+    /// what the operating system says about threads; what the driver's maker says, a panic
+    /// included. The threads that were started have ended then.
     pub fn build(self) -> io::Result<Pool> {
         let (workers, budget) = self.check()?;
         let plan = Arc::new(Plan {
             driver: self.driver,
             budget,
+            domain: Domain::new(),
             on_start: self.on_start,
             on_stop: self.on_stop,
         });

@@ -99,6 +99,21 @@ impl Hub {
         &self.0.name
     }
 
+    /// Whether a task is ready, or a worker called for one, that has not woken up yet; asked while
+    /// all threads wait. One that wakes a task from outside may have queued it and not called yet,
+    /// and whoever wakes another relies on that call.
+    pub(super) fn has_work(&self) -> bool {
+        let (asleep, _) = self.shared().idle.counts();
+        // Workers that end, or have, sleep no more.
+        !self.shared().is_stopping()
+            && (asleep < self.shared().workers()
+                || self
+                    .0
+                    .stations
+                    .iter()
+                    .any(|station| station.lane.has_mail()))
+    }
+
     #[inline]
     #[track_caller]
     pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>

@@ -83,6 +83,11 @@ impl Lane {
         self.queue.with(|queue| queue.with(RunQueue::pop)).flatten()
     }
 
+    /// Whether something has come from another thread that the worker has not taken in. By anybody.
+    pub(super) fn has_mail(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
     /// Whether there is something to run. By the worker.
     #[inline]
     pub(super) fn has_work(&self) -> bool {

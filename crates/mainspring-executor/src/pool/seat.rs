@@ -11,12 +11,15 @@
 //!   unwind too; a call that finds none makes another.
 
 use super::PoolHandle;
+use super::hub::Hub;
 use super::thread::Plan;
 use crate::drive::Drive;
 use crate::outer_turn::OuterTurn;
 use crate::root::Root;
-use mainspring_core::driver::{Driver, DriverHandle, Until};
-use mainspring_core::{blocking, budget, poll, shutdown, spawn, time};
+use mainspring_core::driver::{DriverHandle, Until};
+use mainspring_core::load::{self, Load};
+use mainspring_core::time::{self, Nanos};
+use mainspring_core::{blocking, budget, poll, shutdown, spawn};
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -65,7 +68,7 @@ impl Seats {
 
     fn make(self: &Arc<Self>) -> io::Result<Seat> {
         let number = self.next_number();
-        let driver: Box<dyn Driver> = (self.plan.driver)(number)?;
+        let driver = self.plan.make_driver(number)?;
         Ok(Seat {
             pool: Arc::downgrade(self),
             handle: driver.handle(),
@@ -143,6 +146,7 @@ pub(super) fn block_on<F: Future>(
         .and(spawn::enter(hub.spawner()))
         .and(shutdown::enter(&hub.controller().signal()))
         .and(blocking::enter(hub.blocking()))
+        .and(load::enter(Arc::new(Outside(hub.clone()))))
         .and(pool.enter());
     let mut future = pin!(future);
     let mut polled = poll::Root::new();
@@ -162,5 +166,18 @@ pub(super) fn block_on<F: Future>(
             Until::Forever
         };
         now = drive.park(until).now;
+    }
+}
+
+/// The pool's load as a thread outside sees it, which runs none of its tasks.
+struct Outside(Hub);
+
+impl Load for Outside {
+    fn delay(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn has_work(&self) -> bool {
+        self.0.has_work()
     }
 }

@@ -29,9 +29,8 @@ use mainspring_core::load::{self, Load};
 use mainspring_core::payload::absorb;
 use mainspring_core::shutdown;
 use mainspring_core::spawn::{self, LocalSpawner};
-use mainspring_core::sync;
 use mainspring_core::task::{Runnable, SchedulerRef};
-use mainspring_core::time::{self, Nanos};
+use mainspring_core::time::{self, Domain, Nanos};
 use mainspring_core::{blocking, budget};
 use std::io;
 use std::num::NonZeroU32;
@@ -50,8 +49,18 @@ pub(super) struct Plan {
     pub(super) driver: Box<MakeDriver>,
     /// What each poll may do.
     pub(super) budget: NonZeroU32,
+    /// All threads of the pool have the same time.
+    pub(super) domain: Domain,
     pub(super) on_start: Option<Box<Hook>>,
     pub(super) on_stop: Option<Box<Hook>>,
+}
+
+impl Plan {
+    /// Makes the driver of this thread, in the pool's time.
+    pub(super) fn make_driver(&self, number: usize) -> io::Result<Box<dyn Driver>> {
+        let _domain = self.domain.enter();
+        (self.driver)(number)
+    }
 }
 
 /// What a thread says to its builder.
@@ -102,7 +111,7 @@ pub(super) fn run(
     };
     let mut worker = Worker::new(shared.clone(), index, queue, lane, driver);
     {
-        let _here = enter(&hub, station, &*handle, &shared, index);
+        let _here = enter(&hub, station, &*handle, index);
         let _resident = hub.tasks().enter();
         let _budget = budget::enter(plan.budget);
         let _seated = Seated::sit(worker.desk());
@@ -122,7 +131,7 @@ pub(super) fn build(
 ) -> io::Result<(Box<dyn Driver>, Arc<dyn DriverHandle>)> {
     let mut built = None;
     absorb(|| {
-        built = Some((plan.driver)(index).map(|driver| {
+        built = Some(plan.make_driver(index).map(|driver| {
             let handle = driver.handle();
             (driver, handle)
         }));
@@ -141,17 +150,11 @@ fn call(hook: Option<&Hook>, index: usize) {
 }
 
 /// What is current on a worker's thread for its whole life.
-fn enter(
-    hub: &Hub,
-    station: Station,
-    driver: &dyn DriverHandle,
-    shared: &SharedRef,
-    index: usize,
-) -> Entered {
+fn enter(hub: &Hub, station: Station, driver: &dyn DriverHandle, index: usize) -> Entered {
     let local = LocalSpawner::of(Rc::new(OwnLane(station)));
     let lateness: Arc<dyn Load> = Arc::new(Lateness {
-        shared: shared.clone(),
-        index,
+        hub: hub.clone(),
+        worker: index,
     });
     driver
         .enter()
@@ -184,14 +187,18 @@ pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
     worker.leave();
 }
 
-/// How late the tasks of a worker run.
+/// How late the tasks of a worker run, and whether any task of the pool waits for a worker.
 struct Lateness {
-    shared: sync::Arc<super::shared::Shared>,
-    index: usize,
+    hub: Hub,
+    worker: usize,
 }
 
 impl Load for Lateness {
     fn delay(&self) -> Option<Nanos> {
-        self.shared.remotes[self.index].counters.delay()
+        self.hub.shared().remotes[self.worker].counters.delay()
+    }
+
+    fn has_work(&self) -> bool {
+        self.hub.has_work()
     }
 }

@@ -35,6 +35,8 @@ fn flavor_is_what_was_said_or_goes_with_the_workers_or_is_the_attributes_own() {
         (Test, "workers = 2", Flavor::Multi),
         (Main, "workers = 2, flavor = \"multi\"", Flavor::Multi),
         (Test, "flavor = \"local\", paused", Flavor::Local),
+        (Test, "workers = 4, paused", Flavor::Multi),
+        (Test, "paused, flavor = \"multi\"", Flavor::Multi),
     ];
     for (attribute, text, flavor) in cases {
         let (options, problems) = parse(attribute, &read(text));
@@ -72,16 +74,6 @@ fn problems_say_what_is_wrong_and_stand_where_it_is() {
         (
             "workers = 4, flavor = \"local\"",
             "`flavor = \"local\"` is one thread",
-            0,
-        ),
-        (
-            "workers = 4, paused",
-            "time is paused on one thread only",
-            4,
-        ),
-        (
-            "paused, flavor = \"multi\"",
-            "time is paused on one thread only",
             0,
         ),
         (

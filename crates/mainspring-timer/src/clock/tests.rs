@@ -1,9 +1,9 @@
-use super::{ClockHold, NoDriver, advance, is_paused, pause, resume};
+use super::{ClockHold, NoDriver, advance, pause, resume};
 use crate::driver::TimerDriver;
 use crate::{interval, sleep};
 use mainspring_core::context::Entered;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
-use mainspring_core::time::{Nanos, now};
+use mainspring_core::time::{Domain, Nanos, now};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -14,6 +14,10 @@ fn driver() -> (TimerDriver<ThreadDriver>, Entered) {
     let driver = TimerDriver::new(ThreadDriver::new());
     let entered = driver.handle().enter();
     (driver, entered)
+}
+
+fn is_paused() -> bool {
+    Domain::current().is_some_and(|domain| domain.is_paused())
 }
 
 fn block_on<F: Future>(driver: &mut TimerDriver<ThreadDriver>, future: F) -> F::Output {
@@ -129,7 +133,6 @@ fn advance_goes_through_every_deadline_also_under_a_hold() {
     assert_eq!(now().since(start), 3 * HOUR + HOUR / 2);
 }
 
-// WITNESS: clock.forward
 #[test]
 fn resumed_clock_runs_on_from_where_it_stood() {
     let (mut driver, _entered) = driver();
@@ -147,7 +150,7 @@ fn resumed_clock_runs_on_from_where_it_stood() {
     assert_eq!(now(), again);
 }
 
-// WITNESS: clock.scoped
+// WITNESS: clock.scoped, place.own
 #[test]
 fn clock_is_real_again_when_the_driver_is_gone() {
     assert_eq!(pause(), Err(NoDriver));

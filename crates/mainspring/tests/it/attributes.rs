@@ -109,3 +109,22 @@ async fn test_runs_on_workers_if_told_so() {
         seen.push(place);
     }
 }
+
+#[mainspring::test(paused, workers = 3)]
+async fn paused_test_on_workers_has_one_clock() {
+    let (start, real) = (now(), Instant::now());
+    let tasks: Vec<_> = (1..=48)
+        .map(|hours| {
+            mainspring::spawn(async move {
+                assert_eq!(now(), start, "whoever runs it, and whenever");
+                sleep(Duration::from_secs(hours * 3600)).await;
+                now()
+            })
+        })
+        .collect();
+    for (hours, task) in (1..).zip(tasks) {
+        let woken = task.await.expect("no panic");
+        assert_eq!(woken.since(start), Duration::from_secs(hours * 3600));
+    }
+    assert!(real.elapsed() < Duration::from_secs(3600));
+}

@@ -3,6 +3,7 @@
 mod ending;
 mod looking;
 mod nesting;
+mod paused;
 mod running;
 mod sockets;
 mod stuck;

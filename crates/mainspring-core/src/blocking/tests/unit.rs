@@ -148,3 +148,53 @@ fn waker_of_a_drain_may_look_at_the_group() {
     assert!(matches!(dropped, Err(BlockingError::Cancelled)));
     assert!(group.is_empty());
 }
+
+/// Notes, when it is woken, whether the group it knows of is settled.
+struct Looks {
+    group: BlockingGroup,
+    seen: Mutex<Vec<bool>>,
+}
+
+impl std::task::Wake for Looks {
+    fn wake(self: Arc<Self>) {
+        let settled = self
+            .group
+            .poll_settled(&mut Context::from_waker(Waker::noop()));
+        let mut seen = self.seen.lock().expect("no panic");
+        seen.push(settled.is_ready());
+    }
+}
+
+// WITNESS: group.settled
+#[test]
+fn group_is_settled_when_whoever_waits_was_told_on_every_path() {
+    let jobs = Arc::new(Mutex::new(Vec::new()));
+    let taken = Arc::clone(&jobs);
+    let group = BlockingGroup::with_runner(move |job| taken.lock().expect("no panic").push(job));
+    let looks = || {
+        Arc::new(Looks {
+            group: group.clone(),
+            seen: Mutex::new(Vec::new()),
+        })
+    };
+    let paths: [fn(blocking::Job); 2] = [blocking::Job::run, drop];
+    for end in paths {
+        let (waiter, watcher) = (looks(), looks());
+        let mut task = std::pin::pin!(group.run(Blocking::Abandonable, || 1));
+        let wakers = [&waiter, &watcher].map(|looks| Waker::from(Arc::clone(looks)));
+        assert!(
+            task.as_mut()
+                .poll(&mut Context::from_waker(&wakers[0]))
+                .is_pending()
+        );
+        let mut cx = Context::from_waker(&wakers[1]);
+        assert!(group.poll_settled(&mut cx).is_pending());
+        assert!(group.poll_settled(&mut cx).is_pending(), "and is told once");
+        let job = jobs.lock().expect("no panic").pop().expect("a job");
+        end(job);
+        // The first was called while the job was unsettled, the second afterwards.
+        assert_eq!(*waiter.seen.lock().expect("no panic"), [false]);
+        assert_eq!(*watcher.seen.lock().expect("no panic"), [true]);
+        assert!(group.poll_settled(&mut cx).is_ready() && group.is_empty());
+    }
+}

@@ -1,0 +1,4 @@
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(mainspring_loom))]
+mod unit;
