@@ -163,8 +163,8 @@ unsafe fn call<K: Kind>(watched: &Watched, began: u64, batch: &mut WakeBatch) ->
 
 /// One waiter in the table. Dropping it takes it out.
 ///
-/// What is in it is dropped by its own drop, which is cold as a whole: a waiter that has none, which
-/// is nearly every one, pays for a look at a null.
+/// What is in it is dropped by its own drop, which is cold as a whole: a waiter that has none, as
+/// nearly all, pays for a look at a null.
 pub(super) struct Watch(ManuallyDrop<Pin<Box<Node<Watched>>>>);
 
 impl Watch {
