@@ -346,7 +346,12 @@ impl Runner<'_> {
         driver: &Arc<dyn DriverHandle>,
         is_root_woken: impl Fn() -> bool,
     ) -> time::Nanos {
-        if is_root_woken() || !self.shared.queue.is_empty() {
+        let is_work_left = !self.shared.queue.is_empty();
+        if is_work_left {
+            // What follows is the driver's time.
+            self.pace.over(time::now());
+        }
+        if is_work_left || is_root_woken() {
             return self.drive.park(Until::Now).now;
         }
         let sleeper = self.shared.fall_asleep(driver);

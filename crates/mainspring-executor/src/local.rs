@@ -173,6 +173,9 @@ impl LocalExecutor {
             }
             let worker = running.worker();
             let step = worker.step(now);
+            if step == Step::Busy {
+                worker.over(time::now());
+            }
             let until = if root.is_woken() {
                 Until::Now
             } else {

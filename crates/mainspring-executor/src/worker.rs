@@ -69,6 +69,11 @@ impl Worker {
         if work_left { Step::Busy } else { Step::Idle }
     }
 
+    /// A step that left work behind was over at `now`: what follows is the driver's time.
+    pub(crate) fn over(&mut self, now: Nanos) {
+        self.pace.over(now);
+    }
+
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Turn {
         if until != Until::Now {

@@ -31,6 +31,7 @@ use crate::sync::atomic::{
 };
 use crate::sync::cell::UnsafeCell;
 use crate::sync::{hint, thread};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -60,6 +61,12 @@ unsafe impl<T: Send> Send for Brief<T> {}
 
 // SAFETY: [brief.exclusive] as for `Send`.
 unsafe impl<T: Send> Sync for Brief<T> {}
+
+impl<T> fmt::Debug for Brief<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Brief").finish_non_exhaustive()
+    }
+}
 
 impl<T> UnwindSafe for Brief<T> {}
 impl<T> RefUnwindSafe for Brief<T> {}

@@ -29,6 +29,15 @@ fn turn_that_ran_dry_says_nothing_about_the_next() {
     assert_eq!(pace.begin(Nanos(u64::MAX)), POLLS_MAX);
 }
 
+#[test]
+fn look_at_the_driver_is_no_polls_time() {
+    let mut pace = Pace::new();
+    pace.begin(Nanos(0));
+    pace.end(Nanos(0), 10, true);
+    pace.over(Nanos(100_000));
+    assert_eq!(pace.begin(Nanos(9_000_000)), 20);
+}
+
 // WITNESS: pace.bounds
 #[test]
 fn clock_that_steps_back_is_harmless() {

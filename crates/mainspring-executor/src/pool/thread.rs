@@ -171,7 +171,10 @@ pub(super) fn drive(worker: &mut Worker, shared: &SharedRef) {
     let mut now = time::now();
     while !shared.is_stopping() {
         let until = match worker.step(now) {
-            Step::Busy => Until::Now,
+            Step::Busy => {
+                worker.over(time::now());
+                Until::Now
+            }
             Step::Idle => match worker.doze() {
                 Doze::Again => Until::Now,
                 Doze::Sleep => Until::Forever,

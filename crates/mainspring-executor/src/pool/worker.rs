@@ -292,6 +292,12 @@ impl Worker {
         self.publish();
     }
 
+    /// A step that left work behind was over at `now`: what follows is the driver's time.
+    pub(crate) fn over(&mut self, now: Nanos) {
+        self.pace.over(now);
+        self.turn_ended(now);
+    }
+
     /// Waits in the driver, and says what time it is then.
     pub(crate) fn park(&mut self, until: Until) -> Nanos {
         if until != Until::Now {

@@ -22,7 +22,7 @@
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
-use mainspring_core::sync::Mutex;
+use mainspring_core::sync::Brief;
 use mainspring_core::sync::atomic::{
     AtomicU32,
     Ordering::{Relaxed, Release},
@@ -86,7 +86,7 @@ impl Drop for Mapped {
 pub(crate) struct Pool {
     memory: Mapped,
     ring: Mapped,
-    returned: Mutex<Vec<u16>>,
+    returned: Brief<Vec<u16>>,
     /// How many have ever been provided; a `Lent` may name one below.
     count: AtomicU32,
     /// How many the pool shall have.
@@ -102,7 +102,7 @@ impl Pool {
         let pool = Arc::new(Self {
             memory: Mapped::new(places * STRIDE_BYTES)?,
             ring: Mapped::new(places * size_of::<BufRingEntry>())?,
-            returned: Mutex::new(Vec::new()),
+            returned: Brief::new(Vec::new()),
             count: AtomicU32::new(0),
             wanted: AtomicU32::new(u32::from(BUFFERS_MIN)),
             pins: AtomicU32::new(0),

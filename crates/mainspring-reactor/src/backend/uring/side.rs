@@ -8,6 +8,12 @@
 //! - **side.outside** — the waker that a completion takes is called by who completed, with no lock
 //!   held.
 //!
+//! # The lock
+//!
+//! It is taken eight times a request, and nobody else is there: brief. Nothing of a user's runs
+//! under it, and it waits for nothing but, when an operation finds the submission queue full, for
+//! the kernel to take that. Whoever meets that (a completion that another thread took) sleeps.
+//!
 //! # Rejected
 //!
 //! *The waker inside the lock*: cloning one may run foreign code, and comparing first costs a
@@ -15,7 +21,7 @@
 
 use super::carrier::Carrier;
 use mainspring_core::AtomicWaker;
-use mainspring_core::sync::{Mutex, MutexGuard};
+use mainspring_core::sync::{Brief, BriefGuard};
 use std::ops::{Deref, DerefMut};
 use std::task::Waker;
 
@@ -27,14 +33,14 @@ pub(crate) struct Carried<H, R> {
 
 /// A half, and who waits for it.
 pub(crate) struct Side<H, R> {
-    carried: Mutex<Carried<H, R>>,
+    carried: Brief<Carried<H, R>>,
     waiter: AtomicWaker,
 }
 
 impl<H, R> Side<H, R> {
     pub(crate) fn new(half: H) -> Self {
         Self {
-            carried: Mutex::new(Carried {
+            carried: Brief::new(Carried {
                 half,
                 carrier: Carrier::new(),
             }),
@@ -42,7 +48,7 @@ impl<H, R> Side<H, R> {
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Carried<H, R>> {
+    pub(crate) fn lock(&self) -> BriefGuard<'_, Carried<H, R>> {
         self.carried.lock()
     }
 

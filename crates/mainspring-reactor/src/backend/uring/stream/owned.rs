@@ -166,7 +166,12 @@ impl Stream {
             *state = WriteOwnedState::Waiting;
         }
         let unit = ready!(budget::poll_proceed(cx));
-        let mut is_registered = false;
+        // One that begins will wait: a look before the waiter is there would be one more.
+        let mut is_registered = *state == WriteOwnedState::Waiting;
+        if is_registered {
+            // CLAIM: [ring-stream.waiter]
+            self.shared.write.register(cx.waker());
+        }
         loop {
             let mut half = self.write();
             if *state == WriteOwnedState::Sending {
