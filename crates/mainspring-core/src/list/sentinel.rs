@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr::NonNull;
 
-/// The one link of a ring that is no node: what [`List::splice_under`] moves nodes under.
+/// The one link of a ring that is no node: what [`splice_under`](super::List::splice_under) moves
+/// nodes under.
 ///
 /// A node under a sentinel is unlinked by [`unlink`](Self::unlink) without a reference to the
 /// sentinel, which typically stands on another thread's stack. It must be empty before it is

@@ -7,7 +7,7 @@ use super::section::Section;
 use crate::time::Nanos;
 use std::fmt;
 
-/// What a [`WaitList`] looks like at one moment, for a person to read.
+/// What a [`WaitList`](super::WaitList) looks like at one moment, for a person to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnosis {

@@ -63,6 +63,13 @@ impl<K: Kind> Core<K> {
 }
 
 /// Where a list lies.
+#[cfg_attr(
+    mainspring_shuttle,
+    expect(
+        clippy::large_enum_variant,
+        reason = "models have large locks; most lists are strict, and allocate nothing"
+    )
+)]
 pub(super) enum Home<K: Kind> {
     /// Where the list is.
     Inline(Core<K>),

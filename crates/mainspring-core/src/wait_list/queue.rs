@@ -23,8 +23,8 @@ pub enum Scan {
     Stop,
 }
 
-/// The queue of a [`WaitList`] while its lock is held: what [`WaitList::with`] lends, and a
-/// waiter's look, and the methods of a [`Kind`].
+/// The queue of a [`WaitList`](super::WaitList) while its lock is held: what
+/// [`with`](super::WaitList::with) lends, and a waiter's look, and the methods of a [`Kind`].
 pub struct Queue<'q, K: Kind> {
     pub(super) core: &'q Core<K>,
     pub(super) inner: &'q mut Inner<K>,

@@ -107,8 +107,7 @@ impl PoolBuilder {
     }
 
     /// How many operations of the family one poll may complete before it is asked to let others
-    /// run; [`BUDGET_UNITS`](mainspring_core::poll::BUDGET_UNITS), which is 128, unless told
-    /// otherwise.
+    /// run; [`BUDGET_UNITS`], which is 128, unless told otherwise.
     ///
     /// It bounds how long a task whose sockets and channels never run dry keeps the others waiting.
     /// Fewer units shorten that, and cost more polls for the same work. What a poll does beside

@@ -139,7 +139,10 @@ fn blocking_job_keeps_the_clock_until_its_waiter_was_told() {
         for _ in 0..20 {
             let start = now();
             let told = slowly(|| 7);
-            let job = on(2, || async { spawn_blocking(move || told.recv().ok()) }).await;
+            let job = on(2, || {
+                std::future::ready(spawn_blocking(move || told.recv().ok()))
+            })
+            .await;
             let result = on(1, || timeout(Duration::from_nanos(1), job)).await;
             assert!(matches!(result, Ok(Ok(Some(7)))), "overtaken by the clock");
             assert_eq!(now(), start);

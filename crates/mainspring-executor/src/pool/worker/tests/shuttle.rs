@@ -3,7 +3,7 @@
 
 use crate::pool::desk::Seated;
 use crate::pool::lane::LaneRef;
-use crate::pool::spare;
+use crate::pool::sweep;
 use crate::pool::tests::rig::{Berth, Rig, parking};
 use crate::pool::thread::drive;
 use mainspring_core::random;
@@ -302,7 +302,7 @@ fn pool_ends_without_its_stuck_worker_and_that_ends_afterwards() {
             thread::spawn(move || {
                 let shared = &world.rig.shared;
                 while !shared.is_stopping() {
-                    match spare::next(shared) {
+                    match sweep::next(shared) {
                         Some(runnable) => drop(runnable.run()),
                         None => thread::yield_now(),
                     }
