@@ -39,7 +39,7 @@ fn wait_without_a_limit_ends_when_one_is_set() {
 // WITNESS: limits.hastened, limits.earliest
 #[test]
 fn event_and_two_who_hasten_meet_a_wait() {
-    explore(2, || {
+    explore(1, || {
         let limits = Arc::new(Limits::default());
         let (completer, event) = completion::<()>();
         let hastens = {
