@@ -31,7 +31,7 @@
 //! [`pause`] or [`resume`], a worker's task or the future of a `block_on`. It moves when every one
 //! of them would wait, and to the earliest deadline of all. Before it does, each looks once more at
 //! its own sockets: a byte that one worker has sent to another is read before time goes on. Each
-//! move costs a call of every worker, some ten microseconds.
+//! move of the clock costs a call of every worker.
 //!
 //! A pool of ours shares its clock from the start. Whoever starts the threads makes a
 //! [`Domain`](time::Domain) and enters it on each of them where the thread's driver is made.
