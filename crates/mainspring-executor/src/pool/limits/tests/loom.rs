@@ -51,7 +51,9 @@ fn event_and_two_who_hasten_meet_a_wait() {
             }
         };
         // Nobody listens any more if the other was faster.
-        let happens = move || drop(completer.complete(()));
+        let happens = move || {
+            let _ = completer.complete(());
+        };
         let threads = [thread::spawn(hastens), thread::spawn(happens)];
         let happened = async { assert!(event.await.is_ok()) };
         let _ = limits.wait(happened, |moments| moments.grace);
