@@ -27,15 +27,6 @@ pub const PAIRS: &[(&str, &str)] = &[
 /// How many stalls a pass has.
 const STALLS: usize = 100;
 
-fn pool(workers: usize, threshold: Option<Duration>) -> Pool {
-    let builder = Pool::builder().workers(workers).driver(|_| {
-        let reactor = Reactor::shared(Backend::Auto)?;
-        Ok(Box::new(TimerDriver::new(reactor)))
-    });
-    let builder = builder.stall_threshold(threshold).on_stall(|_| {});
-    builder.build().expect("a pool")
-}
-
 /// Runs so many thousand messages, for callgrind.
 pub fn count(row: &str, name: &str, thousands: u64) -> bool {
     // The watchdog's own looks go by the clock, which runs faster than the program that is counted:
@@ -48,8 +39,13 @@ pub fn count(row: &str, name: &str, thousands: u64) -> bool {
     if row != MESSAGES {
         return false;
     }
-    pool(1, threshold)
-        .block_on(async move { spawn(messages(thousands * 1_000)).await })
+    // No I/O, and none that valgrind would have to know.
+    let pool = Pool::builder()
+        .workers(1)
+        .stall_threshold(threshold)
+        .build();
+    let pool = pool.expect("a pool");
+    pool.block_on(async move { spawn(messages(thousands * 1_000)).await })
         .expect("no panic");
     true
 }
@@ -76,7 +72,12 @@ async fn messages(many: u64) {
 /// a pass, in thresholds.
 pub fn rescues(passes: u32) -> Outcome {
     let threshold = Duration::from_millis(10);
-    let pool = pool(2, Some(threshold));
+    let builder = Pool::builder().workers(2).driver(|_| {
+        let reactor = Reactor::shared(Backend::Auto)?;
+        Ok(Box::new(TimerDriver::new(reactor)))
+    });
+    let pool = builder.stall_threshold(threshold).on_stall(|_| {}).build();
+    let pool = pool.expect("a pool");
     let (mut p50, mut max) = (Vec::new(), Vec::new());
     for pass in 0..=passes {
         let mut waits: Vec<u64> = (0..STALLS).map(|_| wait(&pool)).collect();
