@@ -115,6 +115,16 @@ impl Model {
         Some(from)
     }
 
+    /// What is offered to others of that task: it takes one of them over, and which is not said.
+    fn rivals(&self, id: u64, task: u64) -> Vec<(u64, From)> {
+        let others = self.waiters.iter().filter(|w| w.0 != id && w.1 == task);
+        let offered = others.filter_map(|w| match w.2 {
+            Place::Offered(from) => Some((w.0, from)),
+            _ => None,
+        });
+        offered.collect()
+    }
+
     /// What polling a waiter should give.
     fn poll(&mut self, id: u64) -> Poll<Why> {
         let (_, task, place) = *self.at(id);
@@ -209,7 +219,24 @@ impl World {
         poll
     }
 
+    fn drop_waiter(&mut self, id: u64) {
+        self.model.drop(id);
+        self.live.retain(|live| live.0 != id);
+    }
+
     fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let rivals = match op {
+            Op::Come(task) => self.model.rivals(self.next + 1, *task),
+            Op::Poll(at) if !self.live.is_empty() => {
+                let (id, task, _) = &self.live[at.index(self.live.len())];
+                self.model.rivals(*id, *task)
+            }
+            _ => Vec::new(),
+        };
+        if rivals.iter().any(|rival| rival.1 != rivals[0].1) {
+            // What comes of that depends on whose offer is taken over.
+            return Ok(());
+        }
         match op {
             Op::Come(task) => {
                 self.next += 1;
@@ -237,6 +264,12 @@ impl World {
                 self.list.wake_all();
             }
             Op::Poll(_) | Op::Drop(_) => {}
+        }
+        if rivals.len() > 1 {
+            // One of them may have lost its offer. When all have gone it does not matter which.
+            for (id, _) in rivals {
+                self.drop_waiter(id);
+            }
         }
         let wakes: usize = self.wakers.iter().map(|(counter, _)| counter.calls()).sum();
         prop_assert_eq!(wakes, self.model.wakes, "wakes");
