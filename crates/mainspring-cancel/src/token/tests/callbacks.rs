@@ -139,6 +139,7 @@ fn callback_may_cancel_register_and_take_back_others() {
 }
 
 // C5, C6, B209
+// CORRECTION: 46
 // WITNESS: register.counted
 #[test]
 fn unregistering_a_running_callback_does_not_wait_and_can_be_awaited() {
@@ -262,6 +263,7 @@ mod printed {
     }
 }
 
+// CORRECTION: 45
 // WITNESS: wave.contained, node.settled
 #[test]
 fn panic_leaves_only_the_printed_form_in_cancelling() {
