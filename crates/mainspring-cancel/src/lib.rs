@@ -7,6 +7,8 @@
 //! | [`Hold`] | keeps a token from being done until it is released |
 //! | [`Registration`] | a callback that is called by whoever cancels |
 //! | [`TaskTracker`] | waits for tasks whose results nobody wants |
+//! | [`select2`] | the first of two futures that lose nothing when they are dropped |
+//! | [`join2`], [`try_join2`] | both of two futures, in one task |
 //!
 //! # Under any executor, and without one
 //!
@@ -41,11 +43,15 @@
 //! A task would then say `work.drained().await`, or
 //! [`drained_within`](CancelToken::drained_within), which names what is still held.
 
+mod join;
 mod reason;
+mod select;
 mod token;
 mod tracker;
 
+pub use self::join::{Join2, TryJoin2, join2, try_join2};
 pub use self::reason::{Reason, What};
+pub use self::select::{Either, Select2, select2};
 pub use self::token::guard::DropGuard;
 pub use self::token::hold::{Drained, Hold};
 pub use self::token::register::{OnCancel, Registration, Unregistered, WaitForIt};
