@@ -3,6 +3,8 @@
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod callbacks;
 #[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod counted;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
 mod deadlines;
 #[cfg(all(mainspring_loom, feature = "loom"))]
 mod loom;
