@@ -235,7 +235,7 @@ impl CancelToken {
     pub fn drained_within(
         &self,
         limit: Duration,
-    ) -> impl Future<Output = Result<(), NotDrained>> + CancelSafe + '_ {
+    ) -> impl CancelSafe<Output = Result<(), NotDrained>> + '_ {
         assert_cancel_safe(async move {
             let mut drained = pin!(Until::new(self, Phase::Cancelled));
             let mut limit = pin!(sleep(limit));

@@ -41,7 +41,7 @@ impl Panics {
             to.more += 1;
             return;
         }
-        let text = payload.downcast_ref::<&'static str>().map(|&text| text);
+        let text = payload.downcast_ref::<&'static str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         to.kept.push(ContainedPanic {
             at,

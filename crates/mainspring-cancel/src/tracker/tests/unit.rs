@@ -95,7 +95,7 @@ fn spawned_task_is_tracked_and_nothing_is_kept_of_it() {
     let (sender, spawned) = channel();
     let spawner = Spawner::new(Running(std::sync::Mutex::new(sender)));
     let _entered = spawn::enter(&spawner);
-    let mut handle = tracker.spawn(ready(7)).ok().expect("one is current");
+    let mut handle = tracker.spawn(ready(7)).expect("one is current");
     assert_eq!(tracker.len(), 1);
     let mut task = spawned.recv().unwrap();
     assert!(poll(task.as_mut(), Waker::noop()).is_ready());
