@@ -227,6 +227,8 @@ pub use self::reference::{TaskInfo, TaskRef, TaskState};
 pub use self::registry::{Iter, Listed, Registry};
 pub use self::runnable::{Ran, Runnable};
 pub use self::schedule::{LocalSchedule, Resident, Schedule, SchedulerRef, WakeCause};
+#[doc(hidden)]
+pub use self::unobserved::report_callback_panic;
 pub use self::unobserved::{Unobserved, UnobservedFailure, leaked, set_unobserved_failure_hook};
 
 /// The task whose poll is under way on this thread, or whose future is being dropped. The root of a

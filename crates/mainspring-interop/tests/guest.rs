@@ -1,8 +1,9 @@
 //! Each crate alone, as a guest under tokio and under smol: what needs a driver falls back to a
 //! thread of its own, and works.
 
-use mainspring_core::spawn::{Boxed, Spawn, Spawner};
-use mainspring_core::time::sleep;
+use mainspring_cancel::{CancelToken, Phase, Reason, TaskTracker, What};
+use mainspring_core::spawn::{self, Boxed, Spawn, Spawner};
+use mainspring_core::time::{Deadline, sleep};
 use mainspring_executor::{JoinSet, LocalExecutor, TaskBuilder, spawn_local, task_local};
 use mainspring_reactor::net::{TcpListener, TcpStream};
 use mainspring_reactor::{Backend, Reactor};
@@ -10,6 +11,8 @@ use mainspring_timer::{TimerDriver, interval, timeout};
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A runtime that runs the tests as a user's program runs in it.
@@ -97,6 +100,9 @@ under_each! {
     spawner_runs_tasks_of_ours,
     executor_runs_on_a_thread_beside_the_host,
     join_set_gathers_tasks_that_have_values_of_their_own,
+    cancelled_tree_of_tasks_is_drained_when_all_have_cleaned_up,
+    deadline_stops_tasks_and_calls_back_in_a_task,
+    tracker_waits_for_tasks_of_the_host,
 }
 
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
@@ -263,5 +269,91 @@ fn join_set_gathers_tasks_that_have_values_of_their_own<H: Host>() {
         }
         assert!(seen.into_iter().all(|seen| seen) && aborted == 1);
         assert!(REQUEST.try_get().is_err());
+    });
+}
+
+fn cancelled_tree_of_tasks_is_drained_when_all_have_cleaned_up<H: Host>() {
+    H::block_on(async {
+        const TASKS: usize = 200;
+        let root = CancelToken::new();
+        let cleaned = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|number| {
+                let hold = root.child().child().hold().unwrap();
+                let cleaned = Arc::clone(&cleaned);
+                H::spawn(async move {
+                    let reason = if number % 2 == 0 {
+                        hold.token().cancelled().await
+                    } else {
+                        let never = std::future::pending::<()>();
+                        let stopped = hold.token().run_until_cancelled(never).await;
+                        stopped.unwrap_err().reason
+                    };
+                    assert_eq!(reason.origin().what(), What::Shutdown);
+                    sleep(Duration::from_millis(1)).await;
+                    cleaned.fetch_add(1, Relaxed);
+                    drop(hold);
+                })
+            })
+            .collect();
+        let left = root.drained_within(Duration::from_millis(1)).await;
+        assert_eq!(left.unwrap_err().holds.len(), TASKS);
+        let canceller = root.clone();
+        H::spawn(async move {
+            canceller.cancel(Reason::shutdown());
+        })
+        .await;
+        root.drained().await;
+        assert_eq!(cleaned.load(Relaxed), TASKS);
+        for task in tasks {
+            task.await;
+        }
+    });
+}
+
+fn deadline_stops_tasks_and_calls_back_in_a_task<H: Host>() {
+    H::block_on(async {
+        let root = CancelToken::new();
+        let token = {
+            let _entered = spawn::enter(&H::spawner());
+            root.with_deadline(Deadline::after(Duration::from_millis(2)))
+        };
+        let calls = Arc::new(AtomicUsize::new(0));
+        let called = Arc::clone(&calls);
+        let registration = token.on_cancel(move |reason| {
+            assert_eq!(reason.what(), What::Timeout);
+            called.fetch_add(1, Relaxed);
+        });
+        let waits = token.child();
+        H::spawn(async move {
+            let _ = waits.cancelled().await;
+        })
+        .await;
+        token.drained().await;
+        assert_eq!(calls.load(Relaxed), 1);
+        assert_eq!(root.phase(), Phase::Alive);
+        drop(registration);
+    });
+}
+
+fn tracker_waits_for_tasks_of_the_host<H: Host>() {
+    H::block_on(async {
+        let tracker = TaskTracker::new();
+        let ended = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..100)
+            .map(|number| {
+                let ended = Arc::clone(&ended);
+                H::spawn(tracker.track(async move {
+                    sleep(Duration::from_millis(number % 5)).await;
+                    ended.fetch_add(1, Relaxed);
+                }))
+            })
+            .collect();
+        tracker.close();
+        tracker.wait().await;
+        assert_eq!(ended.load(Relaxed), 100);
+        for task in tasks {
+            task.await;
+        }
     });
 }

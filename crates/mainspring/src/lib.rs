@@ -15,6 +15,7 @@
 //! | [`time`] | sleeps, timeouts, intervals, delay queues, paused time |
 //! | [`net`] | TCP |
 //! | [`sync`] | channels, locks, permits |
+//! | [`cancel`] | tokens that stop a tree of work, and know when it has stopped |
 //! | [`buf`] | buffers that go in and come back, or are lent |
 //! | [`shutdown`] | how a runtime ends, and how tasks hear of it |
 //! | [`Backend`] | what serves the sockets, and why that |
@@ -56,6 +57,7 @@
 //! # fn main() {}
 //! ```
 
+pub mod cancel;
 pub mod compat;
 pub mod net;
 mod runtime;

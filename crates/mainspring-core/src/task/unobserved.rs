@@ -22,17 +22,20 @@ pub enum Unobserved<'a> {
     /// A local task's runnable was dropped away from home twice: its executor is gone, and with it
     /// the one thread that may drop the future. The future has been leaked, the task is cancelled.
     Leak,
+    /// A callback panicked, or a waker did, in a place that contains it: the cancellation of a
+    /// token. No task is to blame.
+    Callback(&'a (dyn Any + Send)),
 }
 
 /// A failure that no join handle will tell of.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct UnobservedFailure<'a> {
-    /// The task.
-    pub task: TaskId,
+    /// The task; `None` where it was none.
+    pub task: Option<TaskId>,
     /// Its name, if it was given one.
     pub name: Option<&'a str>,
-    /// Where it was spawned.
+    /// Where it was spawned; for a callback, where it was registered.
     pub spawned_at: &'static Location<'static>,
     /// What failed.
     pub what: Unobserved<'a>,
@@ -40,14 +43,20 @@ pub struct UnobservedFailure<'a> {
 
 impl fmt::Display for UnobservedFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = Label(self.task, self.name);
-        write!(f, "{label} (spawned at {}) ", self.spawned_at)?;
-        match self.what {
-            Unobserved::Panic(payload) => match message(payload) {
-                Some(message) => write!(f, "panicked and nobody joins it: {message}"),
-                None => f.write_str("panicked and nobody joins it"),
-            },
-            Unobserved::Leak => f.write_str("leaked: it was dropped after its executor ended"),
+        match self.task {
+            Some(task) => write!(f, "{} (spawned at ", Label(task, self.name))?,
+            None => f.write_str("a callback (registered at ")?,
+        }
+        write!(f, "{}) ", self.spawned_at)?;
+        let (said, payload) = match self.what {
+            Unobserved::Panic(payload) => ("panicked and nobody joins it", Some(payload)),
+            Unobserved::Leak => ("leaked: it was dropped after its executor ended", None),
+            Unobserved::Callback(payload) => ("panicked", Some(payload)),
+        };
+        f.write_str(said)?;
+        match payload.and_then(message) {
+            Some(message) => write!(f, ": {message}"),
+            None => Ok(()),
         }
     }
 }
@@ -59,6 +68,7 @@ static LEAKED: AtomicU64 = AtomicU64::new(0);
 
 /// Sets what is called when a task fails and nobody will learn of it: it panicked after its
 /// [`JoinHandle`](super::JoinHandle) was dropped, or the handle was dropped with the panic unread.
+/// So it is when a callback panics whose caller must not: that of a token that is cancelled.
 ///
 /// Without a hook, one line goes to standard error. The hook is called on the thread where the
 /// failure was found; a panic in the hook is contained. Replaces the hook before.
@@ -116,14 +126,35 @@ unsafe fn report(task: TaskPtr, what: Unobserved<'_>) {
     // SAFETY: [task.trailer] the caller's reference, during this call.
     let trailer = unsafe { cell::trailer(task) };
     let failure = UnobservedFailure {
-        task: header.id(),
+        task: Some(header.id()),
         name: trailer.map(|trailer| TaskName::as_str(&trailer.name)),
         spawned_at: header.spawned_at,
         what,
     };
+    tell(&failure);
+}
+
+/// Reports the panic of a callback that was contained. The payload stays the caller's.
+///
+/// For the sibling crates, and not covered by semantic versioning.
+#[doc(hidden)]
+#[cold]
+pub fn report_callback_panic(
+    registered_at: &'static Location<'static>,
+    payload: &(dyn Any + Send),
+) {
+    tell(&UnobservedFailure {
+        task: None,
+        name: None,
+        spawned_at: registered_at,
+        what: Unobserved::Callback(payload),
+    });
+}
+
+fn tell(failure: &UnobservedFailure<'_>) {
     let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
     absorb(|| match hook {
-        Some(hook) => hook(&failure),
+        Some(hook) => hook(failure),
         None => eprintln!("{failure}"),
     });
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// What the hook was told, by task. One hook serves all tests of the process.
-static TOLD: Mutex<Vec<(TaskId, String)>> = Mutex::new(Vec::new());
+static TOLD: Mutex<Vec<(Option<TaskId>, String)>> = Mutex::new(Vec::new());
 
 pub(crate) fn listen() {
     task::set_unobserved_failure_hook(|failure| {
@@ -23,8 +23,21 @@ pub(crate) fn listen() {
 
 pub(crate) fn told(task: TaskId) -> Vec<String> {
     let told = TOLD.lock().unwrap();
-    let mine = told.iter().filter(|(id, _)| *id == task);
+    let mine = told.iter().filter(|(id, _)| *id == Some(task));
     mine.map(|(_, text)| text.clone()).collect()
+}
+
+#[test]
+fn panic_of_a_callback_is_told_with_its_place_and_without_a_task() {
+    listen();
+    let here = std::panic::Location::caller();
+    task::report_callback_panic(here, &"dropped a plate");
+    let text = format!("a callback (registered at {here}) panicked: dropped a plate");
+    let told = TOLD.lock().unwrap();
+    assert!(
+        told.iter().any(|told| *told == (None, text.clone())),
+        "{told:?}"
+    );
 }
 
 fn bang() {

@@ -1,0 +1,6 @@
+//! The tracker.
+
+#[cfg(all(mainspring_loom, feature = "loom"))]
+mod loom;
+#[cfg(not(all(mainspring_loom, feature = "loom")))]
+mod unit;
