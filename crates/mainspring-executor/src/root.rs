@@ -21,7 +21,7 @@
 use mainspring_core::driver::DriverHandle;
 use mainspring_core::sync::atomic::{
     AtomicBool,
-    Ordering::{AcqRel, Relaxed},
+    Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -52,11 +52,11 @@ impl Root {
 
     /// Claims the poll that is due, if one is.
     pub(crate) fn take(&self) -> bool {
-        // ORDERING: [root.wake] Acquire half, pairs with the swap in `wake_by_ref`: the poll that
-        // follows sees what the waker wrote. The release half keeps the word's modifications one
-        // chain, so that a wake which finds `true` and does not unpark is still seen by the next
-        // claim. Relaxed would let the poll miss the event and wait for a wake that has been.
-        self.is_woken() && self.woken.swap(false, AcqRel)
+        // ORDERING: [root.wake] Acquire, pairs with the swap in `wake_by_ref`: the poll that comes
+        // sees what the waker wrote, also one whose wake found the flag set, for swaps go on with
+        // each other's release. Relaxed would let the poll miss the event, and wait for a wake that
+        // has been.
+        self.is_woken() && self.woken.swap(false, Acquire)
     }
 }
 
@@ -66,9 +66,10 @@ impl Wake for Root {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // ORDERING: [root.wake] Release half, pairs with the swap in `take`. A wake that finds the
-        // flag already set releases too, which is why this is a swap and not a load first.
-        if !self.woken.swap(true, AcqRel) {
+        // ORDERING: [root.wake] Release, pairs with the swap in `take`. A wake that finds the flag
+        // already set releases too, which is why this is a swap and not a load first. Relaxed would
+        // let the poll miss what the waker wrote.
+        if !self.woken.swap(true, Release) {
             // CLAIM: [root.not-lost] the flag first: a thread that is unparked finds the poll due.
             self.driver.unpark();
         }

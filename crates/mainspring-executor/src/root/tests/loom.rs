@@ -1,10 +1,39 @@
 //! The root's flag beside a driver that parks as the shipped thread driver does.
 
 use crate::root::Root;
+use loom::cell::Cell;
+use loom::sync::Arc;
 use loom::thread;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 
-// WITNESS: root.not-lost, root.wake
+/// What a waker's thread wrote before its wake: plain data, whose every use loom looks at.
+struct Note(Cell<bool>);
+
+// SAFETY: what the model is about: loom reports a use that nothing orders.
+unsafe impl Sync for Note {}
+
+// WITNESS: root.wake
+#[test]
+fn poll_that_is_claimed_sees_what_the_waker_wrote() {
+    loom::model(|| {
+        let mut driver = ThreadDriver::new();
+        let root = Root::new(driver.handle());
+        assert!(root.take());
+        let note = Arc::new(Note(Cell::new(false)));
+        let (waker, theirs) = (root.waker(), Arc::clone(&note));
+        let other = thread::spawn(move || {
+            theirs.0.set(true);
+            waker.wake();
+        });
+        while !root.take() {
+            let _turn = driver.park(Until::Forever);
+        }
+        assert!(note.0.get(), "root.wake: a poll without what it was for");
+        other.join().unwrap();
+    });
+}
+
+// WITNESS: root.not-lost
 #[test]
 fn wake_racing_the_claim_and_the_park_leads_to_another_poll() {
     loom::model(|| {
