@@ -33,10 +33,10 @@ mod spent;
 mod values;
 
 use mainspring_sync::channel;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
 /// Polls once, for what is known not to wait.
@@ -62,40 +62,44 @@ fn open<T>(capacity: usize) -> (channel::Sender<T>, channel::Receiver<T>) {
 }
 
 /// Something that one call at a time may use, and calls that come from inside of it may not: those
-/// are owed, and made up for afterwards.
+/// are owed, and made up for afterwards, each as what it was.
 struct Lent<T> {
     slot: Mutex<Option<T>>,
-    owed: AtomicUsize,
+    owed: Mutex<VecDeque<fn(&mut T)>>,
 }
 
 impl<T> Lent<T> {
     fn new(value: T) -> Self {
         Self {
             slot: Mutex::new(Some(value)),
-            owed: AtomicUsize::new(0),
+            owed: Mutex::new(VecDeque::new()),
         }
     }
 
-    fn call(&self, f: impl Fn(&mut T)) {
+    fn call(&self, f: fn(&mut T)) {
         struct Back<'a, T>(&'a Lent<T>, Option<T>);
         impl<T> Drop for Back<'_, T> {
             fn drop(&mut self) {
                 *self.0.slot.lock().unwrap() = self.1.take();
             }
         }
-        self.owed.fetch_add(1, Relaxed);
+        self.owed.lock().unwrap().push_back(f);
         loop {
             let taken = self.slot.lock().unwrap().take();
             let Some(taken) = taken else { return };
             let mut back = Back(self, Some(taken));
-            while self.owed.load(Relaxed) > 0 {
-                self.owed.fetch_sub(1, Relaxed);
-                f(back.1.as_mut().expect("it is put back at the end"));
+            // The lock is free again when the call is made: it may call back.
+            while let Some(owed) = self.next() {
+                owed(back.1.as_mut().expect("it is put back at the end"));
             }
             drop(back);
-            if self.owed.load(Relaxed) == 0 {
+            if self.owed.lock().unwrap().is_empty() {
                 return;
             }
         }
+    }
+
+    fn next(&self) -> Option<fn(&mut T)> {
+        self.owed.lock().unwrap().pop_front()
     }
 }
