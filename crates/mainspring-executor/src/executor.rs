@@ -271,9 +271,7 @@ impl<'a> Executor<'a> {
     /// nobody.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskInfo> {
-        let now = time::now();
-        let tasks = self.shared.registry.tasks(Lane::Tasks);
-        tasks.iter().map(|task| task.info(now)).collect()
+        self.shared.registry.infos(Lane::Tasks)
     }
 
     /// What is current wherever its tasks are polled or dropped.

@@ -10,7 +10,7 @@ use crate::block_on::refuse_inside_a_poll;
 use crate::home::Home;
 use crate::pool::Metrics;
 use crate::root::Root;
-use crate::shutdown::ShutdownReport;
+use crate::shutdown::{Moments, ShutdownReport};
 use crate::worker::{Step, Worker};
 use mainspring_core::context::{Entered, Slot};
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
@@ -270,9 +270,7 @@ impl LocalExecutor {
     pub fn shutdown(&self, limit: Duration) -> ShutdownReport {
         refuse_inside_a_poll();
         let began = time::now();
-        let deadline = Deadline::from_nanos(began.saturating_add(limit));
-        let grace = self.grace.unwrap_or(limit / 2).min(limit);
-        let grace = Deadline::from_nanos(began.saturating_add(grace));
+        let Moments { grace, deadline } = Moments::within(limit, self.grace, began);
         self.hub.overruns().keep();
         self.hub.shared.close(Lane::Tasks);
         self.controller.request(deadline);

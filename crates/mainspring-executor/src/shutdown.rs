@@ -7,8 +7,30 @@ pub(crate) use self::overruns::Overruns;
 use mainspring_core::blocking::JobInfo;
 use mainspring_core::spawn::Overran;
 use mainspring_core::task::TaskInfo;
+use mainspring_core::time::{Deadline, Nanos};
 use std::fmt;
 use std::time::Duration;
+
+/// The two moments of a shutdown.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Moments {
+    /// So long tasks are polled.
+    pub(crate) grace: Deadline,
+    /// Then it is over.
+    pub(crate) deadline: Deadline,
+}
+
+impl Moments {
+    /// Those of a shutdown that began then and may take `limit`: of it, tasks have `grace` at most,
+    /// and half unless told otherwise.
+    pub(crate) fn within(limit: Duration, grace: Option<Duration>, began: Nanos) -> Self {
+        let grace = grace.unwrap_or(limit / 2).min(limit);
+        Self {
+            grace: Deadline::from_nanos(began.saturating_add(grace)),
+            deadline: Deadline::from_nanos(began.saturating_add(limit)),
+        }
+    }
+}
 
 /// What a shutdown came to: who had to be dropped or left, and what each of them waited for.
 ///

@@ -11,10 +11,9 @@
 
 use super::Executor;
 use crate::block_on::refuse_inside_a_poll;
-use crate::shutdown::ShutdownReport;
+use crate::shutdown::{Moments, ShutdownReport};
 use mainspring_core::driver::{Driver, ThreadDriver};
 use mainspring_core::spawn::Lane;
-use mainspring_core::task::{TaskInfo, TaskRef, TaskState};
 use mainspring_core::time::{self, Deadline};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -68,30 +67,28 @@ impl Executor<'_> {
     pub fn shutdown_with(&self, driver: Box<dyn Driver>, limit: Duration) -> ShutdownReport {
         refuse_inside_a_poll();
         let began = time::now();
-        let grace = self.grace.unwrap_or(limit / 2).min(limit);
-        let grace = Deadline::from_nanos(began.saturating_add(grace));
-        let deadline = Deadline::from_nanos(began.saturating_add(limit));
+        let moments = Moments::within(limit, self.grace, began);
         self.shared.registry.close(Lane::Tasks);
-        self.controller.request(deadline);
+        self.controller.request(moments.deadline);
         // CLAIM: [registry.told] one waiter at a time.
         let _alone = self.ending.lock();
         self.overruns.keep();
-        let mut report = self.run_with(driver, self.end(grace, deadline));
+        let mut report = self.run_with(driver, self.end(moments));
         report.took = time::now().since(began);
         report
     }
 
-    async fn end(&self, grace: Deadline, deadline: Deadline) -> ShutdownReport {
+    async fn end(&self, Moments { grace, deadline }: Moments) -> ShutdownReport {
         let registry = &self.shared.registry;
         until(grace, self.empty(Lane::Tasks)).await;
-        let dropped = self.abort(Lane::Tasks);
+        let dropped = registry.abort(Lane::Tasks);
         // CLAIM: [executor-end.all] without a deadline.
         self.empty(Lane::Tasks).await;
         until(deadline, self.empty(Lane::Cleanup)).await;
         registry.close(Lane::Cleanup);
         // Those that stood before the door when it was closed.
         until(deadline, self.empty(Lane::Cleanup)).await;
-        let unfinished_cleanups = self.abort(Lane::Cleanup);
+        let unfinished_cleanups = registry.abort(Lane::Cleanup);
         // CLAIM: [executor-end.all] as above.
         self.empty(Lane::Cleanup).await;
         let refused_jobs = self.blocking.close();
@@ -109,20 +106,6 @@ impl Executor<'_> {
     /// Waits until a closed lane is empty.
     fn empty(&self, lane: Lane) -> impl Future<Output = ()> {
         poll_fn(move |cx| self.shared.registry.poll_empty(lane, cx))
-    }
-
-    /// Aborts every task of a closed lane, and says what they were.
-    fn abort(&self, lane: Lane) -> Vec<TaskInfo> {
-        let now = time::now();
-        let abort = |task: TaskRef| {
-            let info = task.info(now);
-            // Dropped by whoever is inside, when it comes to it.
-            task.abort();
-            // One that has just ended by itself was not dropped.
-            (info.state != TaskState::Complete).then_some(info)
-        };
-        let left = self.shared.registry.tasks(lane).into_iter();
-        left.filter_map(abort).collect()
     }
 }
 

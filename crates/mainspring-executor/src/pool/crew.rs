@@ -145,7 +145,7 @@ impl Crew {
         self.roster.lock().threads.extend(workers.enumerate());
     }
 
-    /// Starts one more, unless one of that number is there and has not ended.
+    /// Starts one more, unless one of that number is there and has not ended; whether it did.
     ///
     /// # Errors
     ///
@@ -155,10 +155,10 @@ impl Crew {
         number: usize,
         name: String,
         body: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let mut roster = self.roster.lock();
         let Ok(before) = roster.free(number) else {
-            return Ok(());
+            return Ok(false);
         };
         let goodbye = Goodbye::new(number, roster.say.clone());
         let body = move || {
@@ -169,7 +169,7 @@ impl Crew {
         let started = started.map(|thread| roster.threads.push((number, thread)));
         drop(roster);
         Gone(before.into_iter().collect()).join();
-        started
+        started.map(|()| true)
     }
 
     /// Waits until all threads but `stuck` of them have ended, or until `limit`. Those that have
@@ -208,3 +208,9 @@ impl Crew {
         (Gone(gone.collect()), named)
     }
 }
+
+#[cfg(all(
+    test,
+    not(any(all(mainspring_loom, feature = "loom"), mainspring_shuttle))
+))]
+mod tests;

@@ -23,9 +23,9 @@
 
 use super::crew::{self, Crew, Gone};
 use super::hub::Hub;
-use super::limits::{Moments, Waited};
+use super::limits::Waited;
 use super::{Pool, desk, sweep};
-use crate::shutdown::{ShutdownReport, ThreadInfo};
+use crate::shutdown::{Moments, ShutdownReport, ThreadInfo};
 use mainspring_core::poll;
 use mainspring_core::spawn::Lane;
 use mainspring_core::task::{TaskId, TaskInfo, TaskRef, TaskState};
@@ -52,12 +52,7 @@ const LANES: [Lane; 2] = [Lane::Tasks, Lane::Cleanup];
 pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
     let (hub, crew) = (pool.handle.hub(), &*pool.crew);
     let began = time::now();
-    let grace = crew.manner.grace.unwrap_or(limit / 2).min(limit);
-    let moments = Moments {
-        grace: Deadline::from_nanos(began.saturating_add(grace)),
-        deadline: Deadline::from_nanos(began.saturating_add(limit)),
-    };
-    announce(hub, crew, moments);
+    announce(hub, crew, Moments::within(limit, crew.manner.grace, began));
     // CLAIM: [registry.told] one waiter at a time.
     let mut told = crew.alone.lock();
     hub.overruns().keep();
@@ -76,12 +71,11 @@ pub(super) fn shutdown(pool: &Pool, limit: Duration) -> ShutdownReport {
 /// thread of its own.
 pub(super) fn abandon(pool: &mut Pool) {
     let (hub, crew) = (pool.handle.hub(), &pool.crew);
-    let now = Deadline::from_nanos(time::now());
-    let moments = Moments {
-        grace: now,
-        deadline: now,
-    };
-    announce(hub, crew, moments);
+    announce(
+        hub,
+        crew,
+        Moments::within(Duration::ZERO, None, time::now()),
+    );
     if !poll::is_active() && desk::current_worker(hub.shared()).is_none() {
         bury(hub, crew);
         return;
@@ -188,13 +182,14 @@ impl<'e> End<'e> {
         let (hub, crew) = (self.hub, self.crew);
         let registry = &hub.shared().registry;
         let _ = self.wait(&[Lane::Tasks], |moments| moments.grace);
-        let mut dropped = self.abort(Lane::Tasks);
+        // CLAIM: [pool-end.home] each goes to its scheduler, and is not dropped here.
+        let mut dropped = registry.abort(Lane::Tasks);
         self.see_off(&[Lane::Tasks], false);
         let _ = self.wait(&[Lane::Cleanup], |moments| moments.deadline);
         registry.close(Lane::Cleanup);
         // Those that stood before the door when it was closed.
         let _ = self.wait(&[Lane::Cleanup], |moments| moments.deadline);
-        let mut unfinished_cleanups = self.abort(Lane::Cleanup);
+        let mut unfinished_cleanups = registry.abort(Lane::Cleanup);
         // CLAIM: [pool-end.all] and who is left then is named.
         self.see_off(&LANES, true);
         let (stuck, mut stranded) = self.left();
@@ -231,20 +226,6 @@ impl<'e> End<'e> {
             }
         };
         self.crew.limits.wait(poll_fn(are_empty), until)
-    }
-
-    /// Aborts every task of a closed lane, and says what they were.
-    fn abort(&mut self, lane: Lane) -> Vec<TaskInfo> {
-        let now = time::now();
-        let left = self.hub.shared().registry.tasks(lane).into_iter();
-        let infos = left.filter_map(|task| {
-            let info = task.info(now);
-            // CLAIM: [pool-end.home] it goes to its scheduler, and is not dropped here.
-            task.abort();
-            // One that has just ended by itself was not dropped.
-            (info.state != TaskState::Complete).then_some(info)
-        });
-        infos.collect()
     }
 
     /// Waits until what was aborted has been dropped: until the deadline, and if it `insists` then
@@ -295,8 +276,7 @@ impl<'e> End<'e> {
         // With fewer than before there is no need to look at each.
         if len == self.seen.0 {
             for lane in lanes {
-                let tasks = registry.tasks(*lane);
-                let infos = tasks.iter().map(|task| task.info(now));
+                let infos = registry.infos(*lane).into_iter();
                 let runs = infos.filter(|info| info.state == TaskState::Running);
                 running.extend(runs.map(|info| info.id));
             }
@@ -310,10 +290,8 @@ impl<'e> End<'e> {
 
     /// Who could not be ended: those that run, and those that nobody could come to.
     fn left(&self) -> (Vec<TaskInfo>, Vec<TaskInfo>) {
-        let now = time::now();
         let registry = &self.hub.shared().registry;
-        let tasks = LANES.into_iter().flat_map(|lane| registry.tasks(lane));
-        let infos = tasks.map(|task| task.info(now));
+        let infos = LANES.into_iter().flat_map(|lane| registry.infos(lane));
         let left = infos.filter(|info| info.state != TaskState::Complete);
         left.partition(|info| info.state == TaskState::Running)
     }

@@ -5,10 +5,10 @@ use super::{Metrics, desk, seat};
 use crate::block_on::refuse_inside_a_poll;
 use mainspring_core::blocking::BlockingGroup;
 use mainspring_core::context::{Entered, Slot};
-use mainspring_core::spawn::{Lane, Spawner};
+use mainspring_core::spawn::{self, Lane, Spawner};
 use mainspring_core::sync::thread_local;
 use mainspring_core::task::{JoinHandle, TaskInfo};
-use mainspring_core::time;
+use mainspring_core::{blocking, shutdown};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -37,9 +37,12 @@ impl PoolHandle {
         &self.hub
     }
 
-    /// Makes the pool current on this thread.
+    /// What is current wherever tasks of the pool are polled or dropped, or its users block.
     pub(super) fn enter(&self) -> Entered {
-        Entered::new(&CURRENT, Arc::new(self.clone()))
+        spawn::enter(self.hub.spawner())
+            .and(shutdown::enter(&self.hub.controller().signal()))
+            .and(blocking::enter(self.hub.blocking()))
+            .and(Entered::new(&CURRENT, Arc::new(self.clone())))
     }
 
     /// The pool whose worker this thread is, or that is blocked on here.
@@ -174,9 +177,7 @@ impl PoolHandle {
     }
 
     pub(super) fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
-        let now = time::now();
-        let tasks = self.hub.shared().registry.tasks(lane);
-        tasks.iter().map(|task| task.info(now)).collect()
+        self.hub.shared().registry.infos(lane)
     }
 
     /// What the workers have done since they started.

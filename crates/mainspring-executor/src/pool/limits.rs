@@ -10,6 +10,7 @@
 //!   writes it, then wakes. So no wait lasts longer than what was last said.
 
 use crate::root::Root;
+use crate::shutdown::Moments;
 use mainspring_core::AtomicWaker;
 use mainspring_core::driver::{Driver, ThreadDriver, Until};
 use mainspring_core::sync::Mutex;
@@ -17,15 +18,6 @@ use mainspring_core::time::{self, Deadline};
 use std::future::Future;
 use std::pin::pin;
 use std::task::Context;
-
-/// The two moments of a shutdown.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Moments {
-    /// So long tasks are polled.
-    pub(crate) grace: Deadline,
-    /// Then it is over.
-    pub(crate) deadline: Deadline,
-}
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

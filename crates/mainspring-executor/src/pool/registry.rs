@@ -17,7 +17,8 @@ use mainspring_core::AtomicWaker;
 use mainspring_core::spawn::Lane;
 use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use mainspring_core::task::{self, TaskRef};
+use mainspring_core::task::{self, TaskInfo, TaskRef, TaskState};
+use mainspring_core::time;
 use std::task::{Context, Poll};
 
 /// How many numbers of tasks follow each other in one thread: core's block.
@@ -149,6 +150,25 @@ impl Registry {
             tasks.extend(listed.iter().map(|task| (*task).clone()));
         }
         tasks
+    }
+
+    /// What the tasks of a lane are at.
+    pub(crate) fn infos(&self, lane: Lane) -> Vec<TaskInfo> {
+        let now = time::now();
+        self.tasks(lane).iter().map(|task| task.info(now)).collect()
+    }
+
+    /// Aborts every task of a closed lane, and says what they were. Each goes to its scheduler, and
+    /// is dropped where that has it polled.
+    pub(crate) fn abort(&self, lane: Lane) -> Vec<TaskInfo> {
+        let now = time::now();
+        let abort = |task: TaskRef| {
+            let info = task.info(now);
+            task.abort();
+            // One that has just ended by itself was not dropped.
+            (info.state != TaskState::Complete).then_some(info)
+        };
+        self.tasks(lane).into_iter().filter_map(abort).collect()
     }
 
     /// The task with this number, of either lane, if it has not ended. Walks one shard, under its

@@ -19,7 +19,7 @@ use crate::root::Root;
 use mainspring_core::driver::{DriverHandle, Until};
 use mainspring_core::load::{self, Load};
 use mainspring_core::time::{self, Nanos};
-use mainspring_core::{blocking, budget, poll, shutdown, spawn};
+use mainspring_core::{budget, poll};
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -143,11 +143,8 @@ pub(super) fn block_on<F: Future>(
     let hub = pool.hub();
     let _entered = handle
         .enter()
-        .and(spawn::enter(hub.spawner()))
-        .and(shutdown::enter(&hub.controller().signal()))
-        .and(blocking::enter(hub.blocking()))
-        .and(load::enter(Arc::new(Outside(hub.clone()))))
-        .and(pool.enter());
+        .and(pool.enter())
+        .and(load::enter(Arc::new(Outside(hub.clone()))));
     let mut future = pin!(future);
     let mut polled = poll::Root::new();
     let mut now = time::now();

@@ -148,11 +148,6 @@ impl Shared {
         rescued
     }
 
-    /// Takes one task out of the injector, for who has no queue.
-    pub(crate) fn take_one_injected(&self) -> Option<Runnable> {
-        self.injector.pop()
-    }
-
     /// Takes up to its share out of the injector: one to run, the others into the desk's queue.
     pub(crate) fn take_injected(&self, desk: &Desk) -> Option<Runnable> {
         /// As a thief's batch: so many move with one notification.
@@ -172,7 +167,7 @@ impl Shared {
         Some(first)
     }
 
-    /// Takes one out of the injector, for a thread that is no worker.
+    /// Takes one out of the injector, for a thread that has no queue.
     pub(crate) fn pop_injected(&self) -> Option<Runnable> {
         self.injector.pop()
     }

@@ -36,7 +36,7 @@ use mainspring_core::sync::Mutex;
 use mainspring_core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use mainspring_core::task::{LocalSchedule, Runnable, Schedule, SchedulerRef, TaskRef, WakeCause};
 use mainspring_core::time::{self, Nanos};
-use mainspring_core::{blocking, budget, poll, shutdown};
+use mainspring_core::{budget, poll};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -200,11 +200,8 @@ fn enter(hub: &Hub, own: &sync::Arc<Own>, driver: &dyn DriverHandle) -> Entered 
     }));
     driver
         .enter()
-        .and(spawn::enter(hub.spawner()))
-        .and(spawn::enter_local(&local))
-        .and(shutdown::enter(&hub.controller().signal()))
-        .and(blocking::enter(hub.blocking()))
         .and(PoolHandle::new(hub.clone()).enter())
+        .and(spawn::enter_local(&local))
 }
 
 /// Turn after turn, until it may leave.
@@ -223,7 +220,7 @@ fn serve(shared: &Shared, own: &Own, drive: &mut Drive) {
         spare.pulse.begin_turn();
         while polls < polls_max {
             let next = own.lane.pop().or_else(|| match step {
-                OnLeave::Serve => shared.take_one_injected(),
+                OnLeave::Serve => shared.pop_injected(),
                 OnLeave::Stay | OnLeave::Leave => None,
             });
             let Some(runnable) = next else { break };

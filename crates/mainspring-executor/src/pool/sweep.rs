@@ -9,7 +9,7 @@ use super::PoolHandle;
 use super::hub::Hub;
 use super::shared::Shared;
 use mainspring_core::task::Runnable;
-use mainspring_core::{blocking, poll, shutdown, spawn, time};
+use mainspring_core::{poll, time};
 use std::time::Duration;
 
 /// How long it waits when it finds nothing: nobody tells it that there is something.
@@ -17,10 +17,7 @@ const REST: Duration = Duration::from_millis(5);
 
 /// The thread's body: until the pool stops.
 pub(super) fn serve(hub: &Hub) {
-    let _here = spawn::enter(hub.spawner())
-        .and(shutdown::enter(&hub.controller().signal()))
-        .and(blocking::enter(hub.blocking()))
-        .and(PoolHandle::new(hub.clone()).enter());
+    let _here = PoolHandle::new(hub.clone()).enter();
     let shared = hub.shared();
     while !shared.is_stopping() {
         match next(shared) {

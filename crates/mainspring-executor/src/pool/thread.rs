@@ -23,15 +23,14 @@ use super::shared::SharedRef;
 use super::worker::{Doze, Worker};
 use crate::queue::local::Local;
 use crate::worker::Step;
+use mainspring_core::budget;
 use mainspring_core::context::Entered;
 use mainspring_core::driver::{Driver, DriverHandle, Until};
 use mainspring_core::load::{self, Load};
 use mainspring_core::payload::absorb;
-use mainspring_core::shutdown;
 use mainspring_core::spawn::{self, LocalSpawner};
 use mainspring_core::task::{Runnable, SchedulerRef};
 use mainspring_core::time::{self, Domain, Nanos};
-use mainspring_core::{blocking, budget};
 use std::io;
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -158,12 +157,9 @@ fn enter(hub: &Hub, station: Station, driver: &dyn DriverHandle, index: usize) -
     });
     driver
         .enter()
-        .and(spawn::enter(hub.spawner()))
-        .and(spawn::enter_local(&local))
-        .and(shutdown::enter(&hub.controller().signal()))
-        .and(blocking::enter(hub.blocking()))
-        .and(load::enter(lateness))
         .and(PoolHandle::new(hub.clone()).enter())
+        .and(spawn::enter_local(&local))
+        .and(load::enter(lateness))
 }
 
 /// Turn after turn, until the pool stops.

@@ -87,7 +87,7 @@ pub(super) fn start(
     let name = format!("{}-watchdog", hub.name());
     let workers = hub.shared().workers();
     let (threads, theirs) = (workers + 1, Arc::clone(crew));
-    crew.start(crew::number_of_watchdog(workers), name, move || {
+    let started = crew.start(crew::number_of_watchdog(workers), name, move || {
         let watchdog = Watchdog {
             watch: Watch::new(threshold, threads, time::now()),
             tasks: vec![None; threads],
@@ -99,7 +99,9 @@ pub(super) fn start(
             hook,
         };
         watchdog.run();
-    })
+    })?;
+    debug_assert!(started, "crew.goodbye: a second watchdog");
+    Ok(())
 }
 
 impl Watchdog {
@@ -204,12 +206,17 @@ impl Watchdog {
         let hub = self.hub.clone();
         let name = format!("{}-spare", hub.name());
         let number = crew::number_of_spare(hub.shared().workers());
-        if let Err(error) = self.crew.start(number, name, move || spare::run(&hub)) {
-            self.hub.shared().spare.give_up();
-            eprintln!(
-                "mainspring: MS0019 all workers are stuck, and there is no thread to be had \
-                 for a spare one: {error} (docs/errors.md)"
-            );
+        match self.crew.start(number, name, move || spare::run(&hub)) {
+            Ok(true) => {}
+            // The one before has left its post and not said goodbye: in the next round it has.
+            Ok(false) => self.hub.shared().spare.give_up(),
+            Err(error) => {
+                self.hub.shared().spare.give_up();
+                eprintln!(
+                    "mainspring: MS0019 all workers are stuck, and there is no thread to be had \
+                     for a spare one: {error} (docs/errors.md)"
+                );
+            }
         }
     }
 

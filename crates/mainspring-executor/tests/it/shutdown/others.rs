@@ -1,10 +1,11 @@
 //! The executors of one thread, and those whose tasks borrow.
 
 use super::{At, Boxed, Cell, ENDS, End, check, is_there};
-use mainspring_core::shutdown;
+use mainspring_core::driver::{Driver, DriverHandle, ThreadDriver, Turn, Until};
 use mainspring_core::task::{TaskInfo, yield_now};
 use mainspring_executor::{Executor, LocalExecutor, ShutdownReport};
 use std::cell::RefCell;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
@@ -214,27 +215,51 @@ fn stuck<S: Subject>() {
     }
 }
 
+/// A driver that says when its thread waits without a limit.
+struct Tells(ThreadDriver, &'static AtomicBool);
+
+impl Driver for Tells {
+    fn park(&mut self, until: Until) -> io::Result<Turn> {
+        if until == Until::Forever {
+            self.1.store(true, SeqCst);
+        }
+        self.0.park(until)
+    }
+
+    fn peek(&self) -> bool {
+        self.0.peek()
+    }
+
+    fn handle(&self) -> Arc<dyn DriverHandle> {
+        self.0.handle()
+    }
+}
+
 // WITNESS: executor-end.all
 #[test]
 fn borrowing_shutdown_waits_for_a_stuck_poll_without_limit() {
+    static WAITS: AtomicBool = AtomicBool::new(false);
     let cell = Cell::default();
     let is_released = AtomicBool::new(false);
     let executor = Executor::new();
-    let signal = executor.run(async { shutdown::signal() });
     executor.spawn(cell.task(At::Stuck)).detach();
     let (stop, stopped) = mainspring_core::completion::<()>();
     thread::scope(|scope| {
         scope.spawn(|| executor.run(stopped));
         cell.wait_for_stuck(1);
         scope.spawn(|| {
-            while !signal.is_requested() {
+            // Nothing but the stuck poll is left to wait for, and no time either.
+            while !WAITS.load(SeqCst) {
                 thread::yield_now();
             }
             is_released.store(true, SeqCst);
             cell.gate.open();
         });
-        let report = executor.shutdown(Duration::ZERO);
-        assert!(is_released.load(SeqCst), "executor-end.all: {report}");
+        let driver = Box::new(Tells(ThreadDriver::new(), &WAITS));
+        let report = executor.shutdown_with(driver, Duration::ZERO);
+        let has_waited = is_released.load(SeqCst);
+        WAITS.store(true, SeqCst);
+        assert!(has_waited, "executor-end.all: {report}");
         assert_eq!(executor.len(), 0);
         assert!(!report.is_leaking());
         let _ = stop.complete(());

@@ -20,9 +20,10 @@ const SHORT: Duration = Duration::from_millis(50);
 /// For so long nothing has to happen before somebody is given up.
 const PATIENCE: Duration = Duration::from_millis(400);
 
+/// Without a watchdog, which would see to what stands behind a stuck task before the end does.
 fn pool(workers: usize) -> Pool {
     let builder = Pool::builder().workers(workers).patience(PATIENCE);
-    builder.build().expect("threads")
+    builder.stall_threshold(None).build().expect("threads")
 }
 
 /// The one worker wakes a task into its slot, spawns one into its queue, and is stuck then.
